@@ -19,7 +19,8 @@ import (
 // Guards are what tells whether values of a type are made to be shared by goroutines.
 type guards struct {
 	*side
-	locked map[string]bool // declarations that take a lock or use atomic operations, themselves or by what they call
+	direct map[string]bool // declarations that take a lock or use atomic operations
+	locked map[string]bool // those, and others by what they call
 	docs   map[string]string
 	says   map[string]bool // types that sentences of the package's documentation name, as shared or as not to be shared
 	spread map[string]bool // methods that tests call on one value from several goroutines
@@ -35,14 +36,16 @@ var (
 	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
+	// gets are those of them that change what they are called on where they take an argument: Name("x") gives a name.
+	gets = regexp.MustCompile(`^(String|Error|Len|Size|Cap|Name|Kind|Type|Empty|Bytes)$`)
 	// compiled are names of types of which programs make one value at the start, and use it wherever they need it; uses is what
-	// they do with it.
-	compiled = regexp.MustCompile(`(Template|Program|Expression|Expr|Schema|Validator|Validate|Policy|Pattern|Regexp?|Glob|Selector|Matcher|Localizer|Translator|Sanitizer|Formatter|Markdown|Minifier|Engine|Rule|Query|Filter|Replacer|Inflector|Humanizer|Converter)$`)
-	uses     = regexp.MustCompile(`^(Must)?(Run|Exec|Execute|Eval|Evaluate|Render|Format|Match|Find|Search|Select|Lookup|Localize|Translate|Convert|Sanitize|Validate|Check|Test|Apply|Transform|Replace|Minify|Filter|Visit|Expand)([A-Z].*)?$`)
+	// they do with it. Builders, and what collects results such as a validator with Check, are not among them.
+	compiled = regexp.MustCompile(`(Template|Program|Expression|Expr|Schema|Validator|Validate|Policy|Pattern|Regexp?|Glob|Selector|Matcher|Localizer|Translator|Sanitizer|Formatter|Markdown|Minifier|Engine|Rule|Filter|Replacer|Inflector|Humanizer|Converter)$`)
+	uses     = regexp.MustCompile(`^(Must)?(Run|Exec|Execute|Eval|Evaluate|Render|Format|Match|Find|Search|Lookup|Localize|Translate|Convert|Sanitize|Validate|Apply|Transform|Replace|Minify|Visit|Expand)([A-Z].*)?$`)
 )
 
 func (v *side) guards() *guards {
-	g := &guards{side: v, locked: make(map[string]bool), docs: make(map[string]string), says: make(map[string]bool), spread: make(map[string]bool)}
+	g := &guards{side: v, direct: make(map[string]bool), locked: make(map[string]bool), docs: make(map[string]string), says: make(map[string]bool), spread: make(map[string]bool)}
 	takes := func(d *decl) bool {
 		found := false
 		ast.Inspect(d.node, func(n ast.Node) bool {
@@ -75,7 +78,7 @@ func (v *side) guards() *guards {
 	g.readTests()
 	for key, d := range v.decls {
 		if d.isFunc() && takes(d) {
-			g.locked[key] = true
+			g.direct[key], g.locked[key] = true, true
 		}
 	}
 	for range 3 { // through what they call, not too deep
@@ -265,8 +268,8 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 	return g.shared(t, made, saysSafe.MatchString(g.docs[key]), func(locks bool) bool {
 		switch {
 		case locks:
-			return g.locked[key] || !settings.MatchString(method)
-		case reads.MatchString(method), g.spread[t.Name()+"."+method]:
+			return g.locks(key) || !settings.MatchString(method)
+		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
 			return true
 		}
 		return compiled.MatchString(t.Name()) && uses.MatchString(method)
@@ -276,6 +279,20 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 // owns reports whether the package declares a type.
 func (g *guards) owns(t *types.TypeName) bool {
 	return t.Pkg() != nil && t.Pkg().Path() == g.pkg.PkgPath
+}
+
+// locks reports whether a function takes a lock itself, or a function that it calls does. Those that call something deeper down that
+// does may well do the rest without.
+func (g *guards) locks(key string) bool {
+	d := g.decls[key]
+	return d != nil && (g.direct[key] || slices.ContainsFunc(d.uses, func(u string) bool { return g.direct[u] }))
+}
+
+// takesArguments reports whether a method of a type has parameters.
+func takesArguments(t *types.TypeName, method string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(t.Type(), true, t.Pkg(), method)
+	fn, ok := obj.(*types.Func)
+	return ok && fn.Signature().Params().Len() > 0
 }
 
 // mayPass reports whether goroutines may pass one value to a function at the same time.

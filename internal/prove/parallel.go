@@ -109,10 +109,11 @@ const (
 
 // Limits of the calls that are made in parallel.
 const (
-	parallelTries  = 120 // of each function
-	parallelEach   = 4   // programs of a function
-	parallelValues = 2   // kinds of shared values of a type
-	parallelMost   = 400 // calls of a package
+	parallelTries  = 120  // of each function
+	parallelEach   = 4    // programs of a function
+	parallelValues = 2    // kinds of shared values of a type
+	parallelMost   = 400  // calls of a package
+	manyGroups     = 1000 // from which on each gets two passes: rows of tables
 )
 
 // ParallelCalls makes up calls of the packages in folders of a version. Packages that cannot be called say why. It takes the time
@@ -636,7 +637,7 @@ func (w *parallelWriter) write(s *side) (*Parallel, error) {
 		body.WriteString("}\n})\n")
 	}
 	body.WriteString("}\n")
-	fmt.Fprintf(&body, parallelCode, std("strconv"), std("os"), ParallelOrder, std("time"), std("sync"), std("time"), std("time"), std("time"))
+	fmt.Fprintf(&body, parallelCode, std("strconv"), std("os"), ParallelOrder, std("time"), std("sync"), manyGroups, std("time"), std("time"), std("time"))
 	file := callsWriter{name: callsFile, calls: w.calls}
 	out := &Parallel{}
 	made, calls, err := file.finish(w.coder.file(s, body.String()))
@@ -673,7 +674,7 @@ func honeParallel(groups int, made func() []func()) {
 		}
 		close(start)
 		done.Wait()
-		if pass >= 3 && %s.Since(began) > 3*%s.Second/%s.Duration(groups+2) {
+		if pass >= 1 && groups >= %d || pass >= 3 && %s.Since(began) > 3*%s.Second/%s.Duration(groups+2) {
 			return
 		}
 	}

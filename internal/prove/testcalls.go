@@ -76,8 +76,8 @@ func (g *guards) repeatTests() []*borrowed {
 			}
 		}
 	}
-	// Those first that call most.
-	order.Stable(all, func(a, b *borrowed) int { return len(b.methods) - len(a.methods) })
+	// Those first that call most, and tables, whose rows are as many different values.
+	order.Stable(all, func(a, b *borrowed) int { return cmp.Or(len(b.methods)-len(a.methods), len(b.table)-len(a.table)) })
 	had := make(map[string]int)
 	var out []*borrowed
 	for _, r := range all {
@@ -142,6 +142,13 @@ func (r *repeater) body(stmts []ast.Stmt) (out []*borrowed) {
 			out = append(out, one)
 		}
 	}
+	for i, s := range stmts {
+		if b, ok := s.(*ast.BlockStmt); ok {
+			if in := r.block(i, b); in != nil {
+				out = append(out, in.body(b.List)...)
+			}
+		}
+	}
 	if r.table != "" {
 		return out
 	}
@@ -151,6 +158,19 @@ func (r *repeater) body(stmts []ast.Stmt) (out []*borrowed) {
 		}
 	}
 	return out
+}
+
+// block returns what reads the statements of a block, with all that these need from before it.
+func (r *repeater) block(at int, b *ast.BlockStmt) *repeater {
+	in := *r
+	need, ok := r.slice(at, r.mentions(b), nil)
+	if !ok || slices.ContainsFunc(need, func(i int) bool { return returns(r.stmts[i]) }) {
+		return nil
+	}
+	for _, i := range need {
+		in.row += r.write(r.stmts[i])
+	}
+	return &in
 }
 
 // within returns the statements of a loop over a table, or of a subtest, and what reads them.
@@ -757,9 +777,9 @@ func (r *borrowed) writeTo(b *strings.Builder, of int, w *callsWriter) {
 	fmt.Fprintf(b, "%s\n", groupMark)
 	if r.table != "" {
 		// Loops are as in the Go of the module, which may be an old one.
-		fmt.Fprintf(b, "for honeI, honeRows, honeBegan := 0, func() int {\n%s\nreturn len(%s)\n}(), hone_time.Now(); honeI < honeRows && (honeI < %d || hone_time.Since(honeBegan) < 3*hone_time.Second/%d); honeI++ {\nhoneRow := honeRowOf(honeI, honeRows)\n",
+		fmt.Fprintf(b, "for honeI, honeRows, honeBegan := 0, func() int {\n%s\nreturn len(%s)\n}(), hone_time.Now(); honeI < honeRows && (honeI < %d || hone_time.Since(honeBegan) < 9*hone_time.Second/%d); honeI++ {\nhoneRow := honeRowOf(honeI, honeRows)\n",
 			r.before, r.table, repeatedRows, of+2)
-		of = parallelMost // a row gets few passes
+		of = manyGroups
 	}
 	fmt.Fprintf(b, "t.Run(%q, func(%s *hone_testing.T) {\ndefer func() { _ = recover() }()\n", r.test, cmp.Or(r.param, "_"))
 	fmt.Fprintf(b, "honeParallel(%d, func() []func() {\n%s%s\nreturn []func(){\n", of, own, r.setup)
@@ -801,7 +821,7 @@ func (w *callsWriter) source(pkg, test, body string, named map[string]string) st
 	}
 	b.WriteString(")\n\n")
 	fmt.Fprintf(&b, "func %s(t *hone_testing.T) {\nif hone_os.Getenv(%q) == \"\" {\nt.Skip(\"run by the search for races alone\")\n}\n%s}\n", test, ParallelOrder, body)
-	fmt.Fprintf(&b, parallelCode, "hone_strconv", "hone_os", ParallelOrder, "hone_time", "hone_sync", "hone_time", "hone_time", "hone_time")
+	fmt.Fprintf(&b, parallelCode, "hone_strconv", "hone_os", ParallelOrder, "hone_time", "hone_sync", manyGroups, "hone_time", "hone_time", "hone_time")
 	b.WriteString(rowCode)
 	return strings.NewReplacer("honeParallel(", "honeRepeat(", "honeCall(", "honeRepeatOne(").Replace(b.String())
 }

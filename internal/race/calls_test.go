@@ -1,8 +1,12 @@
 package race
 
 import (
+	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +46,29 @@ func TestCalls(t *testing.T) {
 	}
 	if r.Tried.Calls == 0 || len(r.Notes) > 0 {
 		t.Errorf("%d calls, notes %q", r.Tried.Calls, r.Notes)
+	}
+}
+
+// TestInterruptedEarly holds that a search which is interrupted while calls are made up says so, and leaves nothing behind.
+func TestInterruptedEarly(t *testing.T) {
+	testrun.Live(t, "builds what calls a package")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/calls")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := Find(ctx, Options{Dir: dir, Time: time.Hour, Say: func(what string) {
+		if strings.HasPrefix(what, "making up calls") {
+			cancel()
+		}
+	}})
+	if s != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", s, err)
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "hone-run-*", "race-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
 	}
 }
 

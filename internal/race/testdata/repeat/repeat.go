@@ -85,8 +85,8 @@ type Policy struct{ who interface{ Who() string } }
 // NewPolicy makes a policy.
 func NewPolicy(who interface{ Who() string }) *Policy { return &Policy{who} }
 
-// Check asks.
-func (p *Policy) Check(d Data) bool { return d.secret()[p.who.Who()] != "" }
+// Apply asks.
+func (p *Policy) Apply(d Data) bool { return d.secret()[p.who.Who()] != "" }
 
 // A Validator holds what it saw last. A Validator must not be used by several goroutines.
 type Validator struct{ last Data }

@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 	f := &fake{}
 	p := NewPolicy(f)
 	d := NewData("a a=1")
-	if !p.Check(d) {
+	if !p.Apply(d) {
 		t.Error("nobody is there")
 	}
 }
