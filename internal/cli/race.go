@@ -27,7 +27,8 @@ several values of GOMAXPROCS. It sends many concurrent requests to HTTP handlers
 paths, form values, headers and bodies come from the code, or from a file. It also calls the
 exported functions of a package with made-up arguments from several goroutines, and methods
 of one value where its type has a lock or its documentation says that goroutines may share
-it. With --, hone runs a program with the arguments that follow, until the time is up.
+it. It does the same with what tests do with such values. With --, hone runs a program with
+the arguments that follow, until the time is up.
 
 Each pair of conflicting accesses is reported once, however many runs showed it. The report
 has the variable, both accesses with their source and stacks, and a patch where hone knows

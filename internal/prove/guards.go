@@ -4,31 +4,48 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // Guards are what tells whether values of a type are made to be shared by goroutines.
 type guards struct {
 	*side
-	locked map[string]bool // declarations that take a lock or use atomic operations, themselves or by what they call
+	direct map[string]bool // declarations that take a lock or use atomic operations
+	locked map[string]bool // those, and others by what they call
 	docs   map[string]string
+	says   map[string]bool // types that sentences of the package's documentation name, as shared or as not to be shared
+	spread map[string]bool // methods that tests call on one value from several goroutines
 }
 
 var (
 	saysSafe = regexp.MustCompile(`(?i)\bsafe\b[^.]{0,40}\b(concurren|goroutine|thread|parallel)|\bconcurren(t|tly)[- ](safe|use|access)|\b(goroutine|thread|concurrency)[- ]?safe|(by|from|among|across|between) (multiple|several|many|different) (goroutine|thread)|(multiple|several|many) goroutines (may|can)|\b(called|used|shared|accessed)\b[^.]{0,20}\b(concurrently|simultaneously|in parallel)`)
 	// In a sentence that says no, and where the caller has to do something first.
-	saysUnsafe = regexp.MustCompile(`(?i)(\bnot\b|n't\b|\bnever\b|\bno\b|\bwithout\b|\bunless\b)[^.]{0,60}\b(goroutine|thread|concurren|safe|simultaneous|parallel|synchroni)|\b(non|un)[- ]?(thread|concurren|goroutine|synchroni|safe)|\bmust (be called|hold|not)|should (only )?be called|caller (must|should|is)|before (any|the|calling|use)|only once|single goroutine|one goroutine|\bmutex is held|\block(s)? (is|are|must be) held`)
+	saysUnsafe      = regexp.MustCompile(`(?i)(\bnot\b|n't\b|\bnever\b|\bno\b|\bwithout\b|\bunless\b)[^.]{0,60}\b(goroutine|thread|concurren|safe|simultaneous|parallel|synchroni)|\b(non|un)[- ]?(thread|concurren|goroutine|synchroni|safe)|\bmust (be called|hold|not)|should (only )?be called|caller (must|should|is)|before (any|the|calling|use)|only once|single goroutine|one goroutine|\bmutex is held|\block(s)? (is|are|must be) held`)
+	aboutGoroutines = regexp.MustCompile(`(?i)goroutine|thread|concurren|parallel|simultaneous|\brace`)
 	// settings are names of functions that programs call before they start goroutines.
 	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
 	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
+	// gets are those of them that change what they are called on where they take an argument: Name("x") gives a name.
+	gets = regexp.MustCompile(`^(String|Error|Len|Size|Cap|Name|Kind|Type|Empty|Bytes)$`)
+	// compiled are names of types of which programs make one value at the start, and use it wherever they need it; uses is what
+	// they do with it. Builders, and what collects results such as a validator with Check, are not among them.
+	compiled = regexp.MustCompile(`(Template|Program|Expression|Expr|Schema|Validator|Validate|Policy|Pattern|Regexp?|Glob|Selector|Matcher|Localizer|Translator|Sanitizer|Formatter|Markdown|Minifier|Engine|Rule|Filter|Replacer|Inflector|Humanizer|Converter)$`)
+	uses     = regexp.MustCompile(`^(Must)?(Run|Exec|Execute|Eval|Evaluate|Render|Format|Match|Find|Search|Lookup|Localize|Translate|Convert|Sanitize|Validate|Apply|Transform|Replace|Minify|Visit|Expand)([A-Z].*)?$`)
 )
 
 func (v *side) guards() *guards {
-	g := &guards{side: v, locked: make(map[string]bool), docs: make(map[string]string)}
+	g := &guards{side: v, direct: make(map[string]bool), locked: make(map[string]bool), docs: make(map[string]string), says: make(map[string]bool), spread: make(map[string]bool)}
 	takes := func(d *decl) bool {
 		found := false
 		ast.Inspect(d.node, func(n ast.Node) bool {
@@ -57,9 +74,11 @@ func (v *side) guards() *guards {
 			}
 		}
 	}
+	g.readDocs()
+	g.readTests()
 	for key, d := range v.decls {
 		if d.isFunc() && takes(d) {
-			g.locked[key] = true
+			g.direct[key], g.locked[key] = true, true
 		}
 	}
 	for range 3 { // through what they call, not too deep
@@ -122,22 +141,186 @@ func (g *guards) sets(key string) bool {
 	return found
 }
 
+// readDocs looks for types in what the documentation of the package and the README beside it say about goroutines.
+func (g *guards) readDocs() {
+	var text strings.Builder
+	for _, f := range g.pkg.Syntax {
+		text.WriteString(f.Doc.Text() + "\n\n")
+	}
+	const most = 1 << 20
+	if f, err := os.Open(filepath.Join(g.dir, "README.md")); err == nil {
+		readme, _ := io.ReadAll(io.LimitReader(f, most))
+		f.Close()
+		text.Write(readme)
+	}
+	for sentence := range sentences(text.String()) {
+		safe, unsafe := saysSafe.MatchString(sentence), saysUnsafe.MatchString(sentence)
+		if !safe && !unsafe || !aboutGoroutines.MatchString(sentence) {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(sentence, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+			if _, ok := g.pkg.Types.Scope().Lookup(word).(*types.TypeName); ok {
+				was, said := g.says[word]
+				g.says[word] = !unsafe && (was || !said)
+			}
+		}
+	}
+}
+
+// sentences yields the sentences of a text.
+func sentences(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for paragraph := range strings.SplitSeq(text, "\n\n") {
+			for s := range strings.SplitSeq(strings.ReplaceAll(paragraph, "\n", " "), ". ") {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readTests looks for methods that tests call from goroutines, where these are several and take no lock for it.
+func (g *guards) readTests() {
+	look := func(info *types.Info, body *ast.BlockStmt) {
+		var called []string
+		locks := false
+		ast.Inspect(body, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			fn, ok := info.Uses[sel.Sel].(*types.Func)
+			if !ok || fn.Pkg() == nil {
+				return true
+			}
+			locks = locks || fn.Pkg().Path() == "sync" && strings.HasSuffix(fn.Name(), "Lock")
+			id, ok := ast.Unparen(sel.X).(*ast.Ident)
+			if !ok || fn.Signature().Recv() == nil || fn.Pkg().Path() != g.pkg.PkgPath {
+				return true
+			}
+			obj := info.Uses[id]
+			named, isNamed := types.Unalias(base(info.TypeOf(id))).(*types.Named)
+			if obj != nil && isNamed && (obj.Pos() < body.Pos() || obj.Pos() > body.End()) {
+				called = append(called, named.Obj().Name()+"."+fn.Name())
+			}
+			return true
+		})
+		for _, m := range called {
+			if !locks {
+				g.spread[m] = true
+			}
+		}
+	}
+	for _, t := range g.testFiles() {
+		var loops []ast.Node
+		ast.Inspect(t.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ForStmt, *ast.RangeStmt:
+				loops = append(loops, n)
+			case *ast.GoStmt: // of one goroutine nobody knows what it runs beside
+				inLoop := slices.ContainsFunc(loops, func(l ast.Node) bool { return l.Pos() <= n.Pos() && n.End() <= l.End() })
+				if fn, ok := n.Call.Fun.(*ast.FuncLit); ok && inLoop {
+					look(t.info, fn.Body)
+				}
+			case *ast.CallExpr:
+				sel, ok := n.Fun.(*ast.SelectorExpr)
+				if ok && sel.Sel.Name == "RunParallel" && len(n.Args) == 1 {
+					if fn, ok := n.Args[0].(*ast.FuncLit); ok {
+						look(t.info, fn.Body)
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+// A testFile is a file with tests, of the package or outside of it.
+type testFile struct {
+	file  *ast.File
+	info  *types.Info
+	outer bool
+}
+
+func (v *side) testFiles() (out []testFile) {
+	add := func(p *packages.Package, outer bool) {
+		if p == nil {
+			return
+		}
+		for _, f := range p.Syntax {
+			if strings.HasSuffix(p.Fset.File(f.Pos()).Name(), "_test.go") {
+				out = append(out, testFile{f, p.TypesInfo, outer})
+			}
+		}
+	}
+	add(v.pkg, false)
+	add(v.outer, true)
+	return out
+}
+
 // mayShare reports whether goroutines may call a method of one value at the same time: where its type, or the function that made it,
-// is made for that, or where the method only reads.
-func (g *guards) mayShare(t *types.TypeName, e *entry, made string) bool {
-	method := e.name[strings.LastIndexByte(e.name, '.')+1:]
-	if !token.IsExported(method) || ends.MatchString(method) || saysUnsafe.MatchString(g.docs[e.key]) {
+// is made for that, or where the method only reads. key is that of the method's declaration, or "".
+func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
+	if !token.IsExported(method) || ends.MatchString(method) || saysUnsafe.MatchString(g.docs[key]) {
 		return false
+	}
+	return g.shared(t, made, saysSafe.MatchString(g.docs[key]), func(locks bool) bool {
+		switch {
+		case locks:
+			return g.locks(key) || !settings.MatchString(method)
+		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
+			return true
+		}
+		return compiled.MatchString(t.Name()) && uses.MatchString(method)
+	})
+}
+
+// owns reports whether the package declares a type.
+func (g *guards) owns(t *types.TypeName) bool {
+	return t.Pkg() != nil && t.Pkg().Path() == g.pkg.PkgPath
+}
+
+// locks reports whether a function takes a lock itself, or a function that it calls does. Those that call something deeper down that
+// does may well do the rest without.
+func (g *guards) locks(key string) bool {
+	d := g.decls[key]
+	return d != nil && (g.direct[key] || slices.ContainsFunc(d.uses, func(u string) bool { return g.direct[u] }))
+}
+
+// takesArguments reports whether a method of a type has parameters.
+func takesArguments(t *types.TypeName, method string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(t.Type(), true, t.Pkg(), method)
+	fn, ok := obj.(*types.Func)
+	return ok && fn.Signature().Params().Len() > 0
+}
+
+// mayPass reports whether goroutines may pass one value to a function at the same time.
+func (g *guards) mayPass(t *types.TypeName, fn, made string) bool {
+	if !token.IsExported(fn) || ends.MatchString(fn) && !uses.MatchString(fn) || g.settings(fn) {
+		return false
+	}
+	return g.shared(t, made, saysSafe.MatchString(g.docs[fn]), func(locks bool) bool {
+		return compiled.MatchString(t.Name()) && uses.MatchString(fn)
+	})
+}
+
+// shared reports what documentation says about sharing the values of a type, and asks otherwise where it is silent.
+func (g *guards) shared(t *types.TypeName, made string, safe bool, otherwise func(locks bool) bool) bool {
+	said, named := g.says[t.Name()]
+	doc := g.docs[t.Name()]
+	if !g.owns(t) {
+		doc, named = "", false
 	}
 	switch {
-	case saysUnsafe.MatchString(g.docs[t.Name()]) || made != "" && saysUnsafe.MatchString(g.docs[made]):
+	case saysUnsafe.MatchString(doc) || made != "" && saysUnsafe.MatchString(g.docs[made]):
 		return false
-	case saysSafe.MatchString(g.docs[t.Name()]) || made != "" && saysSafe.MatchString(g.docs[made]) || e.key != "" && saysSafe.MatchString(g.docs[e.key]):
+	case safe || saysSafe.MatchString(doc) || made != "" && saysSafe.MatchString(g.docs[made]):
 		return true
-	case holdsLock(t.Type(), g.pkg.Types, 0):
-		return g.locked[e.key] || !settings.MatchString(method)
+	case named:
+		return said
 	}
-	return reads.MatchString(method)
+	return otherwise(holdsLock(t.Type(), g.pkg.Types, 0))
 }
 
 // holdsLock reports whether a value has a lock or an atomic variable of its own.

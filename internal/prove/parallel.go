@@ -3,10 +3,10 @@ package prove
 import (
 	"context"
 	"fmt"
-	"go/format"
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,32 +19,101 @@ import (
 // and of methods of one value whose type is made for that.
 type Parallel struct {
 	ImportPath string
-	Source     string // of a file of tests in the package
+	Files      []ParallelFile // with tests that make the calls
 	Calls      []ParallelCall
 	Left       string // why there are none
 }
+
+// A ParallelFile is a file of tests, in the folder of the package.
+type ParallelFile struct{ Name, Source string }
+
+// Without returns what is left of calls when lines of a file do not compile: the calls around these lines are left out, or all of the
+// file where the lines are not in calls, or none are known. It returns nil where nothing is left.
+func (p *Parallel) Without(file string, lines []int) *Parallel {
+	out := *p
+	out.Files, out.Calls = nil, nil
+	gone := make(map[int]bool) // lines
+	all := false
+	for _, f := range p.Files {
+		if f.Name != file {
+			out.Files = append(out.Files, f)
+			continue
+		}
+		text := strings.Split(f.Source, "\n")
+		whole := len(lines) == 0
+		for _, n := range lines {
+			if n < 1 || n > len(text) {
+				whole = true
+				break
+			}
+			from, to := n-1, n-1
+			if !importLine.MatchString(text[n-1]) {
+				for from >= 0 && strings.TrimSpace(text[from]) != groupMark && strings.TrimSpace(text[from]) != groupEnd {
+					from--
+				}
+				for to < len(text) && strings.TrimSpace(text[to]) != groupEnd {
+					to++
+				}
+				whole = whole || from < 0 || to == len(text) || strings.TrimSpace(text[from]) == groupEnd
+			}
+			for i := max(from, 0); i <= to && i < len(text); i++ {
+				gone[i+1] = true
+				if i != from && i != to || from == to { // the marks stay
+					text[i] = ""
+				}
+			}
+		}
+		if whole {
+			all = true
+			continue
+		}
+		out.Files = append(out.Files, ParallelFile{f.Name, strings.Join(text, "\n")})
+	}
+	for _, c := range p.Calls {
+		if c.File != file || !all && !gone[c.First] {
+			out.Calls = append(out.Calls, c)
+		}
+	}
+	if len(out.Calls) == 0 {
+		return nil
+	}
+	return &out
+}
+
+// importLine is a line that imports a package.
+var importLine = regexp.MustCompile(`^\t(\w+ )?"[^"]+"$`)
 
 // A ParallelCall is one that several goroutines make.
 type ParallelCall struct {
 	Name        string // of what is called
 	Of          string // "" for a function with values of its own; else the type of the value that all goroutines share
 	Setup, Text string // statements that make what is shared, and of the call
-	First, Last int    // its lines in the source
+	File        string // that it is in
+	First, Last int    // its lines there
 }
 
 // Names in the source of Parallel.
 const (
-	ParallelTest  = "TestHoneParallel"
-	ParallelOrder = "HONE_RACE_ORDER" // environment variable: the number of the call that goroutines begin with; without it, the test is skipped
+	ParallelTest  = "TestHoneParallel|TestHoneRepeat" // pattern of the tests
+	ParallelOrder = "HONE_RACE_ORDER"                 // environment variable: the number of the call that goroutines begin with; without it, the test is skipped
 	parallelMark  = "// hone:call "
+	groupMark     = "// hone:group"
+	groupEnd      = "// hone:end"
+
+	parallelMade   = "TestHoneParallel"
+	parallelInside = "TestHoneRepeat"
+	callsFile      = "zz_hone_calls_test.go"
+	insideFile     = "zz_hone_repeat_test.go"
+	outsideFile    = "zz_hone_repeat_outside_test.go"
 )
 
 // Limits of the calls that are made in parallel.
 const (
-	parallelTries  = 120 // of each function
-	parallelEach   = 4   // programs of a function
-	parallelValues = 2   // kinds of shared values of a type
-	parallelMost   = 400 // calls of a package
+	parallelTries  = 120  // of each function
+	parallelEach   = 4    // programs of a function
+	parallelValues = 2    // kinds of shared values of a type
+	parallelMost   = 400  // calls of a package
+	manyGroups     = 1000 // from which on each gets two passes: rows of tables
 )
 
 // ParallelCalls makes up calls of the packages in folders of a version. Packages that cannot be called say why. It takes the time
@@ -69,6 +138,10 @@ func ParallelCalls(ctx context.Context, v Version, dirs []string, work string, s
 			p = &Parallel{Left: strings.TrimSpace(err.Error())}
 		}
 		p.ImportPath = s.pkg.PkgPath
+		g := s.guards()
+		if files, calls, err := g.writeRepeated(g.repeatTests()); err == nil && len(calls) > 0 {
+			p.Files, p.Calls, p.Left = append(p.Files, files...), append(p.Calls, calls...), ""
+		}
 		out = append(out, *p)
 	}
 	return out, nil
@@ -319,7 +392,7 @@ func (w *parallelWriter) sharedOf(obj *types.TypeName, methods []*sharedMethod) 
 				continue
 			}
 			named, ok := types.Unalias(base(e.params[0])).(*types.Named)
-			if ok && named.Origin().Obj() == obj && w.guards.mayShare(obj, e, made) {
+			if ok && named.Origin().Obj() == obj && w.guards.mayShare(obj, e.name[strings.LastIndexByte(e.name, '.')+1:], e.key, made) {
 				allowed[e.id] = true
 			}
 		}
@@ -555,7 +628,7 @@ func (c *coder) after(p *worker.Program, first int) (setup, text string, ok bool
 func (w *parallelWriter) write(s *side) (*Parallel, error) {
 	var body strings.Builder
 	std := func(path string) string { return w.coder.std(path) }
-	fmt.Fprintf(&body, "func %s(t *testing.T) {\nif %s.Getenv(%q) == \"\" {\nt.Skip(\"only hone race runs this\")\n}\n", ParallelTest, std("os"), ParallelOrder)
+	fmt.Fprintf(&body, "func %s(t *testing.T) {\nif %s.Getenv(%q) == \"\" {\nt.Skip(\"only hone race runs this\")\n}\n", parallelMade, std("os"), ParallelOrder)
 	for _, g := range w.groups {
 		fmt.Fprintf(&body, "honeParallel(%d, func() []func() {\n%s\nreturn []func(){\n", len(w.groups), g.setup)
 		for _, i := range g.calls {
@@ -564,23 +637,14 @@ func (w *parallelWriter) write(s *side) (*Parallel, error) {
 		body.WriteString("}\n})\n")
 	}
 	body.WriteString("}\n")
-	fmt.Fprintf(&body, parallelCode, std("strconv"), std("os"), ParallelOrder, std("time"), std("sync"), std("time"), std("time"), std("time"))
-	text, err := format.Source([]byte(w.coder.file(s, body.String())))
+	fmt.Fprintf(&body, parallelCode, std("strconv"), std("os"), ParallelOrder, std("time"), std("sync"), manyGroups, std("time"), std("time"), std("time"))
+	file := callsWriter{name: callsFile, calls: w.calls}
+	out := &Parallel{}
+	made, calls, err := file.finish(w.coder.file(s, body.String()))
 	if err != nil {
 		return nil, fmt.Errorf("writing calls of %s: %w", s.pkg.PkgPath, err)
 	}
-	out := &Parallel{Source: string(text), Calls: w.calls}
-	at := -1
-	for n, line := range strings.Split(out.Source, "\n") {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, parallelMark); ok {
-			fmt.Sscan(rest, &at)
-			out.Calls[at].First = n + 1
-		}
-		if line == "}," && at >= 0 {
-			out.Calls[at].Last = n + 1
-		}
-	}
+	out.Files, out.Calls = []ParallelFile{made}, calls
 	return out, nil
 }
 
@@ -610,7 +674,7 @@ func honeParallel(groups int, made func() []func()) {
 		}
 		close(start)
 		done.Wait()
-		if pass >= 3 && %s.Since(began) > 3*%s.Second/%s.Duration(groups+2) {
+		if pass >= 1 && groups >= %d || pass >= 3 && %s.Since(began) > 3*%s.Second/%s.Duration(groups+2) {
 			return
 		}
 	}

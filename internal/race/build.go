@@ -225,9 +225,12 @@ func (s *Search) serving(ctx context.Context, list []pkg) (map[string]*prove.Ser
 	return out, nil
 }
 
+// triesToBuild is how often single calls that do not compile are left out, before all beside them are.
+const triesToBuild = 4
+
 // buildTest builds the test program of a package. What does not fit into it, handlers or calls, is left out.
 func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Overlay, work string, number int) error {
-	for {
+	for try := 0; ; try++ {
 		all := maps.Clone(overlay)
 		if all == nil {
 			all = gocmd.Overlay{}
@@ -255,9 +258,10 @@ func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Over
 		switch {
 		case err == nil || !errors.As(err, &wrong):
 			return noBuild(err)
-		case sub.calls != nil && strings.Contains(wrong.Output, callsFile):
-			s.note("the functions of %s are not called from several goroutines: %s", sub.importPath, firstLine(wrong.Output))
-			sub.calls = nil
+		case sub.calls != nil && sub.leaveOut(wrong.Output, try >= triesToBuild):
+			if sub.calls == nil {
+				s.note("the functions of %s are not called from several goroutines: %s", sub.importPath, firstLine(wrong.Output))
+			}
 		case sub.serving != nil && strings.Contains(wrong.Output, replayFile):
 			s.note("the handlers of %s get no requests: %s", sub.importPath, firstLine(wrong.Output))
 			sub.serving = nil

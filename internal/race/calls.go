@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,10 +16,8 @@ import (
 	"github.com/hone-perf/hone/internal/racelog"
 )
 
-const (
-	callsFile = "zz_hone_calls_test.go"
-	callsTime = 3 * time.Second // to find calls of a package that can be made
-)
+// callsTime is the time to find calls of a package that can be made.
+const callsTime = 3 * time.Second
 
 // makeUpCalls makes up the calls of all packages, once.
 func (s *Search) makeUpCalls(ctx context.Context, list []pkg, work string) error {
@@ -54,13 +53,44 @@ func (s *Search) makeUpCalls(ctx context.Context, list []pkg, work string) error
 	return nil
 }
 
-// addCalls writes the test that makes the calls.
+// addCalls writes the tests that make the calls.
 func (sub *subject) addCalls(work string, number int) (gocmd.Overlay, error) {
-	file := filepath.Join(work, fmt.Sprintf("calls%d_test.go", number))
-	if err := os.WriteFile(file, []byte(sub.calls.Source), 0o600); err != nil {
-		return nil, err
+	out := make(gocmd.Overlay)
+	for _, f := range sub.calls.Files {
+		file := filepath.Join(work, fmt.Sprintf("calls%d_%s", number, f.Name)) // either name may be in a message of the compiler
+		if err := os.WriteFile(file, []byte(f.Source), 0o600); err != nil {
+			return nil, err
+		}
+		out[filepath.Join(sub.dir, f.Name)] = file
 	}
-	return gocmd.Overlay{filepath.Join(sub.dir, callsFile): file}, nil
+	return out, nil
+}
+
+// leaveOut leaves out the calls that a message of the compiler is about, or all in their file, and reports whether there are any.
+func (sub *subject) leaveOut(message string, all bool) bool {
+	found := false
+	for _, f := range sub.calls.Files {
+		var lines []int
+		for line := range strings.Lines(message) {
+			if _, at, ok := strings.Cut(line, f.Name+":"); ok {
+				number, _, _ := strings.Cut(at, ":")
+				if n, err := strconv.Atoi(number); err == nil {
+					lines = append(lines, n)
+				}
+			}
+		}
+		if len(lines) > 0 && sub.calls != nil {
+			found = true
+			if all {
+				lines = nil
+			}
+			sub.calls = sub.calls.Without(f.Name, lines)
+		}
+		if sub.calls == nil {
+			break
+		}
+	}
+	return found
 }
 
 // calledOn returns the calls on stacks.
@@ -71,12 +101,12 @@ func (sub *subject) calledOn(stacks ...[]racelog.Frame) []*prove.ParallelCall {
 	}
 	for _, stack := range stacks {
 		for _, f := range stack {
-			if filepath.Base(f.File) != callsFile {
+			if !made(&f) {
 				continue
 			}
 			for i := range sub.calls.Calls {
 				c := &sub.calls.Calls[i]
-				if c.First <= f.Line && f.Line <= c.Last {
+				if c.File == filepath.Base(f.File) && c.First <= f.Line && f.Line <= c.Last {
 					out = append(out, c)
 				}
 			}
@@ -119,3 +149,24 @@ func (s *Search) calledBy(sub *subject, p *racelog.Pair) (by, program string) {
 }
 
 func indented(text string) string { return "\t" + strings.ReplaceAll(text, "\n", "\n\t") }
+
+// ofTests reports whether a race that calls showed is in what tests have beside the code, such as a fake writer, or in the calls
+// themselves: that is not made to be shared.
+func ofTests(r *racelog.Race) bool {
+	for i := range r.Accesses {
+		stack := r.Accesses[i].Stack
+		for j := range stack {
+			f := &stack[j]
+			if made(f) {
+				if j == 0 {
+					return true
+				}
+				break
+			}
+			if strings.HasSuffix(f.File, "_test.go") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,8 +1,12 @@
 package race
 
 import (
+	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,5 +46,59 @@ func TestCalls(t *testing.T) {
 	}
 	if r.Tried.Calls == 0 || len(r.Notes) > 0 {
 		t.Errorf("%d calls, notes %q", r.Tried.Calls, r.Notes)
+	}
+}
+
+// TestInterruptedEarly holds that a search which is interrupted while calls are made up says so, and leaves nothing behind.
+func TestInterruptedEarly(t *testing.T) {
+	testrun.Live(t, "builds what calls a package")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/calls")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := Find(ctx, Options{Dir: dir, Time: time.Hour, Say: func(what string) {
+		if strings.HasPrefix(what, "making up calls") {
+			cancel()
+		}
+	}})
+	if s != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", s, err)
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "hone-run-*", "race-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// TestRepeat holds that what tests do with a value is repeated from several goroutines, where the value is made to be shared: a compiled
+// template, also one that is handed to a function. What tests have beside the code, and what nobody says may be shared, is no race.
+func TestRepeat(t *testing.T) {
+	testrun.Live(t, "builds a package with the race detector, and calls it for some seconds")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/repeat")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Find(t.Context(), Options{Dir: dir, Time: time.Hour, Runs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := s.Report(t.Context())
+	var got []string
+	for _, d := range r.Races {
+		got = append(got, d.By)
+		if d.Calls == "" {
+			t.Errorf("%s: no calls are shown", d.By)
+		}
+	}
+	slices.Sort(got)
+	want := []string{"(*Template).Render, called by several goroutines on one Template", "Run, called by several goroutines on one Program"}
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("races of %q, want %q", got, want)
+	}
+	if len(r.Notes) > 0 {
+		t.Errorf("notes %q", r.Notes)
 	}
 }

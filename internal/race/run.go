@@ -53,6 +53,9 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 	s.how = append(s.how, how)
 	number := len(s.how) - 1
 	for _, r := range res.log.Races {
+		if how.Calls && ofTests(&r) {
+			continue
+		}
 		if s.groups.Add(r, number) {
 			fresh++
 		}
@@ -110,7 +113,7 @@ func (s *Search) execute(ctx context.Context, sub *subject, how How, left time.D
 		case how.Replay:
 			args = append(args, "-test.run=^"+replayTest+"$")
 		case how.Calls:
-			args = append(args, "-test.run=^"+prove.ParallelTest+"$")
+			args = append(args, "-test.run=^("+prove.ParallelTest+")$")
 		default:
 			args = append(args, "-test.shuffle="+strconv.FormatUint(max(1, how.Seed+1), 10))
 			if s.opt.Run != "" {

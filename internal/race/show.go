@@ -130,7 +130,7 @@ func (s *Search) own(stack []racelog.Frame) []racelog.Frame {
 // made reports whether hone wrote a function.
 func made(f *racelog.Frame) bool {
 	name := filepath.Base(f.File)
-	return name == replayFile || name == callsFile
+	return strings.HasPrefix(name, "zz_hone_") && strings.HasSuffix(name, "_test.go")
 }
 
 func machinery(f *racelog.Frame) bool {

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"os"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
 //go:embed cases.json
@@ -32,38 +31,36 @@ type caseOf struct {
 	Dropped string   `json:"dropped,omitempty"` // why it is no case
 }
 
+// Called is its name.
+func (c caseOf) Called() string { return c.Name }
+
+// Left reports whether it is no case.
+func (c caseOf) Left() bool { return c.Dropped != "" }
+
+// Wrong says what is wrong with it.
+func (c caseOf) Wrong() string {
+	switch {
+	case c.Module == "" || c.Before == "":
+		return "it needs a module and a version"
+	case c.Bench == "" && c.Dropped == "":
+		return "there is no benchmark"
+	}
+	return ""
+}
+
 // readCases reads a list of cases, by default one of those that come with the study.
-func readCases(file string, tuned bool) (all []caseOf, err error) {
-	text, name := casesFile, "cases.json"
+func readCases(file string, tuned bool) ([]caseOf, error) {
 	if tuned {
-		text, name = tunedFile, "tuned.json"
+		return study.ReadCases[caseOf](file, tunedFile, "tuned.json")
 	}
-	if file != "" {
-		name = file
-		if text, err = os.ReadFile(file); err != nil {
-			return nil, err
-		}
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&all); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	seen := map[string]bool{}
+	all, err := study.ReadCases[caseOf](file, casesFile, "cases.json")
 	for _, c := range all {
 		switch {
-		case c.Name == "" || c.Module == "" || c.Before == "":
-			return nil, fmt.Errorf("%s: %q needs a name, a module and a version", name, c.Name)
-		case seen[c.Name]:
-			return nil, fmt.Errorf("%s: two cases are called %q", name, c.Name)
-		case !tuned && c.After == "":
-			return nil, fmt.Errorf("%s: %s: there is no version after", name, c.Name)
-		case !tuned && c.Dropped == "" && c.What == "":
-			return nil, fmt.Errorf("%s: %s: it is not said what the fix did", name, c.Name)
-		case c.Bench == "" && c.Dropped == "":
-			return nil, fmt.Errorf("%s: %s: there is no benchmark", name, c.Name)
+		case c.After == "":
+			return nil, fmt.Errorf("%s: there is no version after", c.Name)
+		case c.Dropped == "" && c.What == "":
+			return nil, fmt.Errorf("%s: it is not said what the fix did", c.Name)
 		}
-		seen[c.Name] = true
 	}
-	return all, nil
+	return all, err
 }

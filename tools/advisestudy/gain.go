@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
 // A gain is a benchmark of two trees, as the go command runs it.
@@ -37,7 +39,7 @@ func race(ctx context.Context, work string, dirs [2]string, pkg, pattern string,
 	var binary [2]string
 	for i, dir := range dirs {
 		binary[i] = filepath.Join(work, fmt.Sprintf("bench%d.test", i))
-		if _, err := goCommand(ctx, dir, "test", "-vet=off", "-c", "-o", binary[i], "./"+pkg); err != nil {
+		if _, err := study.Command(ctx, dir, "go", "test", "-vet=off", "-c", "-o", binary[i], "./"+pkg); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +52,7 @@ func race(ctx context.Context, work string, dirs [2]string, pkg, pattern string,
 			cmd.Dir = filepath.Join(dir, filepath.FromSlash(pkg))
 			out, err := cmd.CombinedOutput()
 			if err != nil {
-				return nil, fmt.Errorf("benchmarks of %s: %w\n%s", dir, err, last(string(out), 1000))
+				return nil, fmt.Errorf("benchmarks of %s: %w\n%s", dir, err, study.Last(string(out), 1000))
 			}
 			for line := range bytes.Lines(out) {
 				name, values := benchLine(string(line))
@@ -105,7 +107,7 @@ func benchLine(line string) (name string, values map[string]float64) {
 }
 
 // gain says what the version after wins.
-func (s *study) gain(ctx context.Context, c caseOf) (*result, error) {
+func (s *advising) gain(ctx context.Context, c caseOf) (*result, error) {
 	t, err := s.fetch(ctx, c)
 	if err != nil {
 		return nil, err

@@ -12,17 +12,18 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/tools/study"
 )
 
 // checkKept looks at what hone fix keeps, with nothing of hone: git applies the patches one after the other, and the go command
 // runs the tests of all packages that see the change, and the benchmarks.
-func (s *study) checkKept(ctx context.Context, c caseOf, t *trees, r *result, fixes []fixed) error {
+func (s *advising) checkKept(ctx context.Context, c caseOf, t *trees, r *result, fixes []fixed) error {
 	if len(fixes) == 0 {
 		return nil
 	}
 	before, after := filepath.Join(t.dir, "check", "0", "m"), filepath.Join(t.dir, "check", "1", "m")
 	for _, to := range []string{before, after} {
-		if err := copyTree(to, t.before); err != nil {
+		if err := study.CopyTree(to, t.before); err != nil {
 			return err
 		}
 	}
@@ -83,7 +84,7 @@ func apply(ctx context.Context, dir, diff string) error {
 
 // affected returns the package in a folder, and all of its module that use it, in their tests as well.
 func affected(ctx context.Context, dir, folder string) ([]string, error) {
-	out, err := goCommand(ctx, dir, "list", "-e", "-test", "-json=ImportPath,ForTest,Deps,Dir", "./...")
+	out, err := study.Command(ctx, dir, "go", "list", "-e", "-test", "-json=ImportPath,ForTest,Deps,Dir", "./...")
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func affected(ctx context.Context, dir, folder string) ([]string, error) {
 // test runs the tests of a package, and returns those that fail, and how many there are. A package that does not build fails.
 func test(ctx context.Context, dir, pkg string) (failed map[string]bool, n int, err error) {
 	failed = map[string]bool{}
-	out, wrong := goCommand(ctx, dir, "test", "-vet=off", "-count=1", "-timeout=5m", "-json", pkg)
+	out, wrong := study.Command(ctx, dir, "go", "test", "-vet=off", "-count=1", "-timeout=5m", "-json", pkg)
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
@@ -156,7 +157,7 @@ type won struct {
 
 // won says whether a patch wins something in the benchmarks: in those of the case, or in the ones that hone compared, which
 // other packages may have.
-func (s *study) won(ctx context.Context, c caseOf, t *trees, dirs [2]string, x *fixed) (won, error) {
+func (s *advising) won(ctx context.Context, c caseOf, t *trees, dirs [2]string, x *fixed) (won, error) {
 	gains, err := race(ctx, t.dir, dirs, c.Package, c.Bench, 5)
 	if err != nil {
 		return won{}, err

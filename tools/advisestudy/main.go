@@ -21,109 +21,52 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
-	"regexp"
 	"time"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop() // explicitly: os.Exit skips deferred calls
-	os.Exit(code)
-}
+func main() { study.Main(run) }
 
-// A study is what to do, and where.
-type study struct {
+// An advising is what to do, and where.
+type advising struct {
+	study.Options
 	fix          bool
 	budget, each time.Duration
-	dir, hone    string
-	stderr       io.Writer
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("advisestudy", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	s := study{stderr: stderr}
-	only := flags.String("only", "", "the cases whose name this `regexp` matches")
-	list := flags.String("list", "", "a `file` with other cases")
+	var s advising
 	isTuned := flags.Bool("tuned", false, "the packages that were tuned already")
 	gain := flags.Bool("gain", false, "say what the benchmarks won between the two versions, and nothing else")
 	flags.BoolVar(&s.fix, "fix", false, "have hone fix prove patches, and check what it keeps")
 	flags.DurationVar(&s.budget, "budget", 3*time.Minute, "for the fixes of each case")
 	flags.DurationVar(&s.each, "each", 15*time.Second, "for each patch, as in hone fix")
-	keep := flags.String("keep", "", "a `folder` for what was made; thrown away when not given")
-	flags.StringVar(&s.hone, "hone", "", "a `file` with another hone; that of this repository is built when not given")
-	log := flags.String("log", "", "add what was measured to `file`")
-	table := flags.Bool("table", false, "measure nothing: make the tables of the files that are named")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+	if code, done := s.Parse(flags, args, stderr); done {
+		return code
 	}
-	rx, err := regexp.Compile(*only)
+	all, err := readCases(s.List, *isTuned)
 	if err != nil {
-		fmt.Fprintln(stderr, "advisestudy: -only:", err)
-		return 2
+		return s.Fail(err)
 	}
-	if *table == (flags.NArg() == 0) {
-		fmt.Fprintln(stderr, "advisestudy: files are named with -table, and only with it")
-		return 2
-	}
-	fail := func(err error) int {
-		fmt.Fprintln(stderr, "advisestudy:", err)
-		return 1
-	}
-	all, err := readCases(*list, *isTuned)
-	if err != nil {
-		return fail(err)
-	}
-	var results []*result
-	code := 0
-	if *table {
-		if results, err = readResults(flags.Args()); err != nil {
-			return fail(err)
-		}
-	} else {
-		cleanUp, err := s.prepare(ctx, *keep)
+	if !s.Table {
+		cleanUp, err := s.Prepare(ctx, true)
 		if err != nil {
-			return fail(err)
+			return s.Fail(err)
 		}
 		defer cleanUp()
-		for _, c := range all {
-			if c.Dropped != "" && !*gain || !rx.MatchString(c.Name) {
-				continue
-			}
-			fmt.Fprintf(stderr, "advisestudy: %s\n", c.Name)
-			var r *result
-			if *gain {
-				r, err = s.gain(ctx, c)
-			} else {
-				r, err = s.look(ctx, c)
-			}
-			if err == nil && *log != "" {
-				err = writeResult(*log, r)
-			}
-			if err != nil {
-				fmt.Fprintf(stderr, "advisestudy: %s: %v\n", c.Name, err)
-				code = 1
-				if ctx.Err() != nil {
-					break
-				}
-				continue
-			}
-			results = append(results, r)
+	}
+	look := s.look
+	if *gain {
+		look = s.gain
+		for i := range all {
+			all[i].Dropped = "" // that says it
 		}
 	}
+	results, code := study.Results(ctx, &s.Options, all, look)
 	var missed []string
 	switch {
 	case *gain:
@@ -133,69 +76,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		missed = caseTable(stdout, all, results)
 	}
-	for _, m := range missed {
-		fmt.Fprintln(stderr, "advisestudy: missed:", m)
-		code = 1
-	}
-	return code
-}
-
-// prepare makes a folder to work in, and hone.
-func (s *study) prepare(ctx context.Context, keep string) (cleanUp func(), err error) {
-	cleanUp = func() {}
-	if s.dir = keep; keep == "" {
-		if s.dir, err = os.MkdirTemp("", "advisestudy-"); err != nil {
-			return nil, err
-		}
-		cleanUp = func() { os.RemoveAll(s.dir) }
-	} else if s.dir, err = filepath.Abs(keep); err != nil {
-		return nil, err
-	} else if err = os.MkdirAll(s.dir, 0o755); err != nil {
-		return nil, err
-	}
-	if s.hone != "" {
-		s.hone, err = filepath.Abs(s.hone)
-		return cleanUp, err
-	}
-	s.hone = filepath.Join(s.dir, "hone")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.hone, ".").CombinedOutput(); err != nil {
-		cleanUp()
-		return nil, fmt.Errorf("building hone: %w\n%s", err, out)
-	}
-	return cleanUp, nil
-}
-
-func writeResult(file string, r *result) error {
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(json.NewEncoder(f).Encode(r), f.Close())
-}
-
-// readResults reads files that were written by -log. Of a case that was measured again, the last counts.
-func readResults(files []string) (all []*result, err error) {
-	at := map[string]int{}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		for d := json.NewDecoder(f); ; {
-			r := new(result)
-			if err := d.Decode(r); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			if i, ok := at[r.Case]; ok {
-				all[i] = r
-				continue
-			}
-			at[r.Case] = len(all)
-			all = append(all, r)
-		}
-	}
-	return all, nil
+	return s.Missed(missed, code)
 }

@@ -443,23 +443,3 @@ func TestCommandLine(t *testing.T) {
 		t.Errorf("a file that is not there: exit code %d", code)
 	}
 }
-
-// TestLog holds that what was measured again replaces what was measured before.
-func TestLog(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "log.json")
-	for _, r := range []*result{{Case: "a", Find: 1}, {Case: "b", Find: 2}, {Case: "a", Find: 3}} {
-		if err := writeResult(file, r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all, err := readResults([]string{file})
-	if err != nil || len(all) != 2 || all[0].Find != 3 || all[1].Case != "b" {
-		t.Errorf("read %+v, %v", all, err)
-	}
-	if err := os.WriteFile(file, []byte(`{"case":`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readResults([]string{file}); err == nil {
-		t.Error("no error for half a line")
-	}
-}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/maxrss"
+	"github.com/hone-perf/hone/tools/study"
 )
 
 // A result is what hone said of a case, and whether it is right.
@@ -60,7 +61,7 @@ type kept struct {
 }
 
 // look asks hone about a case.
-func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
+func (s *advising) look(ctx context.Context, c caseOf) (*result, error) {
 	t, err := s.fetch(ctx, c)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
 		return r, nil
 	}
 	work := filepath.Join(t.dir, "fix", "before")
-	if err := copyTree(work, t.before); err != nil {
+	if err := study.CopyTree(work, t.before); err != nil {
 		return nil, err
 	}
 	var did fixes
@@ -109,6 +110,9 @@ func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
 	}
 	return r, s.checkKept(ctx, c, t, r, did.Kept)
 }
+
+// Of is the name of its case.
+func (r *result) Of() string { return r.Case }
 
 // judge says of findings how near they are to where the fix was made.
 func (r *result) judge(c caseOf, a *advice) {
@@ -180,15 +184,15 @@ func (r *result) proven() bool {
 }
 
 // ask runs hone and reads its answer.
-func (s *study) ask(ctx context.Context, dir string, into any, args ...string) (*os.ProcessState, error) {
-	cmd := exec.CommandContext(ctx, s.hone, args...)
+func (s *advising) ask(ctx context.Context, dir string, into any, args ...string) (*os.ProcessState, error) {
+	cmd := exec.CommandContext(ctx, s.Hone, args...)
 	cmd.Dir = dir
 	// What was refused before shall not count, and what is refused here shall not be remembered; what was compiled may.
-	cache, err := goCommand(ctx, dir, "env", "GOCACHE")
+	cache, err := study.Command(ctx, dir, "go", "env", "GOCACHE")
 	if err != nil {
 		return nil, err
 	}
-	own, err := os.MkdirTemp(s.dir, "cache-")
+	own, err := os.MkdirTemp(s.Dir, "cache-")
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +201,7 @@ func (s *study) ask(ctx context.Context, dir string, into any, args ...string) (
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &wrong
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("hone %s: %w\n%s", strings.Join(args, " "), err, last(wrong.String(), 2000))
+		return nil, fmt.Errorf("hone %s: %w\n%s", strings.Join(args, " "), err, study.Last(wrong.String(), 2000))
 	}
 	if into == nil {
 		return cmd.ProcessState, nil

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
 // Goals of the study: shares of all cases.
@@ -38,7 +40,7 @@ func caseTable(w io.Writer, all []caseOf, results []*result) (missed []string) {
 			held.add(v)
 			looked = "only measured"
 		}
-		proven := mark(v.proven)
+		proven := study.YesNo(v.proven)
 		if !r.Fixed {
 			proven = "–"
 		}
@@ -48,8 +50,8 @@ func caseTable(w io.Writer, all []caseOf, results []*result) (missed []string) {
 				missed = append(missed, fmt.Sprintf("%s: kept, though wrong: %s:%d: %s: %s", r.Case, k.File, k.Line, k.Fix, k.Wrong))
 			}
 		}
-		fmt.Fprintf(w, "| %s %s → %s | %s | %s | %s | %s | %s | %s | %.1f, %.1f s | %d MB | %s |\n", cell(strings.TrimPrefix(c.Module, "github.com/")), c.Before, c.After,
-			cell(c.What), mark(v.first), mark(v.three), mark(v.cause), mark(v.patch), proven, r.Find, r.CPU, r.Memory>>20, looked)
+		fmt.Fprintf(w, "| %s %s → %s | %s | %s | %s | %s | %s | %s | %.1f, %.1f s | %d MB | %s |\n", study.Cell(strings.TrimPrefix(c.Module, "github.com/")), c.Before, c.After,
+			study.Cell(c.What), study.YesNo(v.first), study.YesNo(v.three), study.YesNo(v.cause), study.YesNo(v.patch), proven, r.Find, r.CPU, r.Memory>>20, looked)
 		if r.CPU > goalFind || r.Memory > goalMemory {
 			missed = append(missed, fmt.Sprintf("%s: finding took %.1f s and %d MB", r.Case, r.CPU, r.Memory>>20))
 		}
@@ -95,14 +97,14 @@ func caseTable(w io.Writer, all []caseOf, results []*result) (missed []string) {
 			case f.Hit:
 				hit = "place"
 			}
-			fmt.Fprintf(w, "| %s | %s | %d. %s:%d, %s | %s: %s | %s | %s |\n", r.Case, hit, i+1, f.File, f.Line, f.Func, f.Rule, cell(f.Title), cell(strings.Join(f.Fixes, "; ")), cell(r.became(f)))
+			fmt.Fprintf(w, "| %s | %s | %d. %s:%d, %s | %s: %s | %s | %s |\n", r.Case, hit, i+1, f.File, f.Line, f.Func, f.Rule, study.Cell(f.Title), study.Cell(strings.Join(f.Fixes, "; ")), study.Cell(r.became(f)))
 		}
 	}
 	if slices.ContainsFunc(all, func(c caseOf) bool { return c.Dropped != "" }) {
 		fmt.Fprint(w, "\n| tried, and no case | why |\n|---|---|\n")
 		for _, c := range all {
 			if c.Dropped != "" {
-				fmt.Fprintf(w, "| %s %s → %s | %s |\n", cell(strings.TrimPrefix(c.Module, "github.com/")), c.Before, c.After, cell(c.Dropped))
+				fmt.Fprintf(w, "| %s %s → %s | %s |\n", study.Cell(strings.TrimPrefix(c.Module, "github.com/")), c.Before, c.After, study.Cell(c.Dropped))
 			}
 		}
 	}
@@ -171,7 +173,7 @@ func tunedTable(w io.Writer, results []*result) (missed []string) {
 		if r.Fixed {
 			kept = fmt.Sprint(len(r.Kept))
 		}
-		fmt.Fprintf(w, "| %s | %d | %d | %s | %s | %.1f, %.1f s | %d MB |\n", r.Case, len(r.Found), patches, kept, cell(strings.Join(what, ", ")), r.Find, r.CPU, r.Memory>>20)
+		fmt.Fprintf(w, "| %s | %d | %d | %s | %s | %.1f, %.1f s | %d MB |\n", r.Case, len(r.Found), patches, kept, study.Cell(strings.Join(what, ", ")), r.Find, r.CPU, r.Memory>>20)
 		if patches > 1 {
 			missed = append(missed, fmt.Sprintf("%s: %d patches are proposed, of 1 at most", r.Case, patches))
 		}
@@ -196,21 +198,8 @@ func gainTable(w io.Writer, results []*result) {
 		}
 		places := strings.Join(names, " ")
 		for _, g := range r.Gains {
-			fmt.Fprintf(w, "| %s | %s | %.4g → %.4g | %.4g → %.4g | %.4g → %.4g | %s |\n", r.Case, g.Name, g.Allocs[0], g.Allocs[1], g.Bytes[0], g.Bytes[1], g.Time[0], g.Time[1], cell(places))
+			fmt.Fprintf(w, "| %s | %s | %.4g → %.4g | %.4g → %.4g | %.4g → %.4g | %s |\n", r.Case, g.Name, g.Allocs[0], g.Allocs[1], g.Bytes[0], g.Bytes[1], g.Time[0], g.Time[1], study.Cell(places))
 			places = ""
 		}
 	}
-}
-
-func mark(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}
-
-// cell makes a text fit into a cell of a table.
-func cell(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	return strings.ReplaceAll(text, "|", `\|`)
 }

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"os"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
 //go:embed cases.json
@@ -37,35 +36,28 @@ type caseOf struct {
 	Dropped string   `json:"dropped,omitempty"` // why it is no case
 }
 
+// Called is its name.
+func (c caseOf) Called() string { return c.Name }
+
+// Left reports whether it is no case.
+func (c caseOf) Left() bool { return c.Dropped != "" }
+
+// Wrong says what is wrong with it.
+func (c caseOf) Wrong() string {
+	switch {
+	case c.Module == "" || c.Before == "" || c.After == "":
+		return "it needs a module and two versions"
+	case c.Kind != changed && c.Kind != harmless:
+		return fmt.Sprintf("a case is %q or %q, and not %q", changed, harmless, c.Kind)
+	case c.What == "" || c.From == "":
+		return "it is not said what changed, and where that is written"
+	case (c.Kind == changed) != (c.Witness != ""):
+		return "a case needs a witness exactly if something changed"
+	}
+	return ""
+}
+
 // readCases reads a list of cases, by default the one that comes with the study.
-func readCases(file string) (all []caseOf, err error) {
-	text, name := casesFile, "cases.json"
-	if file != "" {
-		name = file
-		if text, err = os.ReadFile(file); err != nil {
-			return nil, err
-		}
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&all); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	seen := map[string]bool{}
-	for _, c := range all {
-		switch {
-		case c.Name == "" || c.Module == "" || c.Before == "" || c.After == "":
-			return nil, fmt.Errorf("%s: %q needs a name, a module and two versions", name, c.Name)
-		case seen[c.Name]:
-			return nil, fmt.Errorf("%s: two cases are called %q", name, c.Name)
-		case c.Kind != changed && c.Kind != harmless:
-			return nil, fmt.Errorf("%s: %s: a case is %q or %q, and not %q", name, c.Name, changed, harmless, c.Kind)
-		case c.What == "" || c.From == "":
-			return nil, fmt.Errorf("%s: %s: it is not said what changed, and where that is written", name, c.Name)
-		case (c.Kind == changed) != (c.Witness != ""):
-			return nil, fmt.Errorf("%s: %s: a case needs a witness exactly if something changed", name, c.Name)
-		}
-		seen[c.Name] = true
-	}
-	return all, nil
+func readCases(file string) ([]caseOf, error) {
+	return study.ReadCases[caseOf](file, casesFile, "cases.json")
 }

@@ -19,175 +19,49 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
-	"regexp"
 	"time"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop() // explicitly: os.Exit skips deferred calls
-	os.Exit(code)
-}
+func main() { study.Main(run) }
 
-// A study is what to do, and where.
-type study struct {
-	time      time.Duration
-	seed      uint64
-	dir, hone string
+// A proving is what to do, and where.
+type proving struct {
+	study.Options
+	time time.Duration
+	seed uint64
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("provestudy", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	var s study
-	only := flags.String("only", "", "the cases whose name this `regexp` matches")
-	list := flags.String("list", "", "a `file` with other cases")
+	var s proving
 	witness := flags.Bool("witness", false, "look whether the cases are right, and do nothing else")
 	flags.DurationVar(&s.time, "for", 5*time.Second, "`time` for calling both versions, as in hone prove")
 	flags.Uint64Var(&s.seed, "seed", 0, "of what is made up, as in hone prove")
-	keep := flags.String("keep", "", "a `folder` for what was made; thrown away when not given")
-	flags.StringVar(&s.hone, "hone", "", "a `file` with another hone; that of this repository is built when not given")
-	log := flags.String("log", "", "add what was measured to `file`")
-	table := flags.Bool("table", false, "measure nothing: make the tables of the files that are named")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+	if code, done := s.Parse(flags, args, stderr); done {
+		return code
 	}
-	rx, err := regexp.Compile(*only)
+	all, err := readCases(s.List)
 	if err != nil {
-		fmt.Fprintln(stderr, "provestudy: -only:", err)
-		return 2
+		return s.Fail(err)
 	}
-	if *table == (flags.NArg() == 0) {
-		fmt.Fprintln(stderr, "provestudy: files are named with -table, and only with it")
-		return 2
-	}
-	fail := func(err error) int {
-		fmt.Fprintln(stderr, "provestudy:", err)
-		return 1
-	}
-	all, err := readCases(*list)
-	if err != nil {
-		return fail(err)
-	}
-	var results []*result
-	code := 0
-	if *table {
-		if results, err = readResults(flags.Args()); err != nil {
-			return fail(err)
-		}
-	} else {
-		cleanUp, err := s.prepare(ctx, *keep, !*witness)
+	if !s.Table {
+		cleanUp, err := s.Prepare(ctx, !*witness)
 		if err != nil {
-			return fail(err)
+			return s.Fail(err)
 		}
 		defer cleanUp()
-		for _, c := range all {
-			if c.Dropped != "" || !rx.MatchString(c.Name) {
-				continue
-			}
-			fmt.Fprintf(stderr, "provestudy: %s\n", c.Name)
-			var r *result
-			if *witness {
-				err = s.witness(ctx, c)
-			} else {
-				r, err = s.look(ctx, c)
-			}
-			if r != nil && err == nil && *log != "" {
-				err = writeResult(*log, r)
-			}
-			if err != nil {
-				fmt.Fprintf(stderr, "provestudy: %s: %v\n", c.Name, err)
-				code = 1
-				if ctx.Err() != nil {
-					break
-				}
-			} else if r != nil {
-				results = append(results, r)
-			}
-		}
-		if *witness {
-			return code
-		}
 	}
-	for _, m := range writeTables(stdout, all, results) {
-		fmt.Fprintln(stderr, "provestudy: missed:", m)
-		code = 1
+	look := s.look
+	if *witness {
+		look = func(ctx context.Context, c caseOf) (*result, error) { return nil, s.witness(ctx, c) }
 	}
-	return code
-}
-
-// prepare makes a folder to work in, and hone.
-func (s *study) prepare(ctx context.Context, keep string, build bool) (cleanUp func(), err error) {
-	cleanUp = func() {}
-	if s.dir = keep; keep == "" {
-		if s.dir, err = os.MkdirTemp("", "provestudy-"); err != nil {
-			return nil, err
-		}
-		cleanUp = func() { os.RemoveAll(s.dir) }
-	} else if s.dir, err = filepath.Abs(keep); err != nil {
-		return nil, err
-	} else if err = os.MkdirAll(s.dir, 0o755); err != nil {
-		return nil, err
+	results, code := study.Results(ctx, &s.Options, all, look)
+	if *witness {
+		return code
 	}
-	if s.hone != "" {
-		s.hone, err = filepath.Abs(s.hone)
-		return cleanUp, err
-	}
-	if !build {
-		return cleanUp, nil
-	}
-	s.hone = filepath.Join(s.dir, "hone")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.hone, ".").CombinedOutput(); err != nil {
-		cleanUp()
-		return nil, fmt.Errorf("building hone: %w\n%s", err, out)
-	}
-	return cleanUp, nil
-}
-
-func writeResult(file string, r *result) error {
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(json.NewEncoder(f).Encode(r), f.Close())
-}
-
-// readResults reads files that were written by -log. Of a case that was measured again, the last counts.
-func readResults(files []string) (all []*result, err error) {
-	at := map[string]int{}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		for d := json.NewDecoder(f); ; {
-			r := new(result)
-			if err := d.Decode(r); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			if i, ok := at[r.Case]; ok {
-				all[i] = r
-				continue
-			}
-			at[r.Case] = len(all)
-			all = append(all, r)
-		}
-	}
-	return all, nil
+	return s.Missed(writeTables(stdout, all, results), code)
 }

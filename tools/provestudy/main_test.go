@@ -93,20 +93,6 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestLogs holds that what was measured can be read again, and that the last of a case counts.
-func TestLogs(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "log")
-	for _, calls := range []int{1, 2} {
-		if err := writeResult(file, &result{Case: "a", Calls: calls}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := readResults([]string{file})
-	if err != nil || len(got) != 1 || got[0].Calls != 2 {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 // TestTakeTests holds that tests and their data take the place of others, and that code stays.
 func TestTakeTests(t *testing.T) {
 	to, from := t.TempDir(), t.TempDir()

@@ -3,71 +3,28 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
-// command runs a program in a folder and returns what it prints.
-func command(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.Env = environ(dir)
-	var out, wrong bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &wrong
-	if err := cmd.Run(); err != nil {
-		return out.Bytes(), fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, last(wrong.String()+out.String(), 2000))
-	}
-	return out.Bytes(), nil
-}
-
-// environ is such that the same is compared on each machine: with this Go, and not with one that a module asks for.
-func environ(dir string) []string {
-	return append(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off", "PWD="+dir, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
-}
-
-func last(s string, n int) string { return s[max(0, len(s)-n):] }
-
-// download gets a version of a module through the proxy, into the module cache.
-func download(ctx context.Context, dir, module, version string) (string, error) {
-	out, err := command(ctx, dir, "go", "mod", "download", "-json", module+"@"+version)
-	if err != nil {
-		return "", err
-	}
-	var got struct{ Dir, Error string }
-	if err := json.Unmarshal(out, &got); err != nil {
-		return "", fmt.Errorf("what go mod download says: %w", err)
-	}
-	if got.Error != "" {
-		return "", errors.New(got.Error)
-	}
-	return got.Dir, nil
-}
-
 // trees gets both versions of a case, in folders that can be written and in which tests build.
-func (s *study) trees(ctx context.Context, c caseOf) (before, after string, err error) {
-	dir := filepath.Join(s.dir, c.Name)
+func (s *proving) trees(ctx context.Context, c caseOf) (before, after string, err error) {
+	dir := filepath.Join(s.Dir, c.Name)
 	if err := os.RemoveAll(dir); err != nil {
 		return "", "", err
 	}
 	get := func(name, version string) (string, error) {
 		to := filepath.Join(dir, name)
-		if err := os.MkdirAll(to, 0o755); err != nil {
+		if err := study.Fetch(ctx, to, c.Module, version); err != nil {
 			return "", err
 		}
-		from, err := download(ctx, dir, c.Module, version)
-		if err != nil {
-			return "", err
-		}
-		if err := copyTree(to, from); err != nil {
-			return "", err
-		}
-		return to, builds(ctx, to, c)
+		return to, study.MakeBuild(ctx, to, c.Module, "list", "-deps", "-test", "./...")
 	}
 	if before, err = get("before", c.Before); err == nil {
 		after, err = get("after", c.After)
@@ -75,52 +32,31 @@ func (s *study) trees(ctx context.Context, c caseOf) (before, after string, err 
 	return before, after, err
 }
 
-// builds makes a module build: with a go.mod, where it is older than those, and with all that its tests need in it.
-func builds(ctx context.Context, dir string, c caseOf) error {
-	if _, err := os.Stat(filepath.Join(dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := command(ctx, dir, "go", "mod", "init", c.Module); err != nil {
-			return err
-		}
-	}
-	try := func() error {
-		_, err := command(ctx, dir, "go", "list", "-deps", "-test", "./...")
-		return err
-	}
-	err := try()
-	if err == nil {
-		return nil
-	}
-	if _, wrong := command(ctx, dir, "go", "mod", "tidy", "-e"); wrong != nil {
-		return errors.Join(err, wrong)
-	}
-	return try()
-}
-
 // repository makes both versions two commits, and returns its folder.
-func (s *study) repository(ctx context.Context, c caseOf) (string, error) {
+func (s *proving) repository(ctx context.Context, c caseOf) (string, error) {
 	before, after, err := s.trees(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(s.dir, c.Name, "repository")
+	dir := filepath.Join(s.Dir, c.Name, "repository")
 	for i, tree := range []string{before, after} {
 		if i == 0 {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				return "", err
 			}
-			if _, err := command(ctx, dir, "git", "init", "-q"); err != nil {
+			if _, err := study.Command(ctx, dir, "git", "init", "-q"); err != nil {
 				return "", err
 			}
-		} else if _, err := command(ctx, dir, "git", "rm", "-rqf", "."); err != nil {
+		} else if _, err := study.Command(ctx, dir, "git", "rm", "-rqf", "."); err != nil {
 			return "", err
 		}
-		if err := copyTree(dir, tree); err != nil {
+		if err := study.CopyTree(dir, tree); err != nil {
 			return "", err
 		}
-		if _, err := command(ctx, dir, "git", "add", "-Af", "."); err != nil {
+		if _, err := study.Command(ctx, dir, "git", "add", "-Af", "."); err != nil {
 			return "", err
 		}
-		if _, err := command(ctx, dir, "git", "-c", "user.name=study", "-c", "user.email=study@localhost", "commit", "-qm", filepath.Base(tree)); err != nil {
+		if _, err := study.Command(ctx, dir, "git", "-c", "user.name=study", "-c", "user.email=study@localhost", "commit", "-qm", filepath.Base(tree)); err != nil {
 			return "", err
 		}
 	}
@@ -128,7 +64,7 @@ func (s *study) repository(ctx context.Context, c caseOf) (string, error) {
 }
 
 // witness looks whether a case is one.
-func (s *study) witness(ctx context.Context, c caseOf) error {
+func (s *proving) witness(ctx context.Context, c caseOf) error {
 	before, after, err := s.trees(ctx, c)
 	if err != nil {
 		return err
@@ -139,7 +75,7 @@ func (s *study) witness(ctx context.Context, c caseOf) error {
 		if c.Witness != "" {
 			args = append(args, "-run="+c.Witness)
 		}
-		out, err := command(ctx, dir, "go", append(args, "./"+c.Package)...)
+		out, err := study.Command(ctx, dir, "go", append(args, "./"+c.Package)...)
 		switch {
 		case err == nil && bytes.Contains(out, []byte("[no tests to run]")):
 			return false, fmt.Errorf("no test matches %s", c.Witness)
@@ -171,8 +107,8 @@ func (s *study) witness(ctx context.Context, c caseOf) error {
 		return nil
 	}
 	// The tests of before go to a third folder first, as those of after take their place.
-	own := filepath.Join(s.dir, c.Name, "tests")
-	if err := copyTree(own, before); err != nil {
+	own := filepath.Join(s.Dir, c.Name, "tests")
+	if err := study.CopyTree(own, before); err != nil {
 		return err
 	}
 	for _, t := range []struct{ code, tests string }{{before, after}, {after, own}} {
@@ -212,7 +148,7 @@ func takeTests(to, from string) error {
 		at, name := filepath.Join(to, e.Name()), filepath.Join(from, e.Name())
 		switch {
 		case e.IsDir() && e.Name() == "testdata":
-			if err := copyTree(at, name); err != nil {
+			if err := study.CopyTree(at, name); err != nil {
 				return err
 			}
 		case strings.HasSuffix(name, "_test.go"):
@@ -226,29 +162,4 @@ func takeTests(to, from string) error {
 		}
 	}
 	return nil
-}
-
-// copyTree copies a folder of the module cache, so that it can be written.
-func copyTree(to, from string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		at := filepath.Join(to, rel)
-		if d.IsDir() {
-			return os.MkdirAll(at, 0o755)
-		}
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(at, text, 0o644)
-	})
 }

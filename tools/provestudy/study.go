@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/maxrss"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/tools/study"
 )
 
 // A result is what hone prove said of a case.
@@ -44,7 +45,7 @@ type alarm struct {
 }
 
 // look asks hone about a case.
-func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
+func (s *proving) look(ctx context.Context, c caseOf) (*result, error) {
 	dir, err := s.repository(ctx, c)
 	if err != nil {
 		return nil, err
@@ -54,9 +55,9 @@ func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
 		args = append(args, "--func", c.Func)
 	}
 	args = append(args, "HEAD~1..HEAD")
-	cmd := exec.CommandContext(ctx, s.hone, args...)
+	cmd := exec.CommandContext(ctx, s.Hone, args...)
 	cmd.Dir = dir
-	cmd.Env = environ(dir)
+	cmd.Env = study.Environ(dir)
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &wrong
 	err = cmd.Run()
@@ -65,7 +66,7 @@ func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
 		err = nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("hone %s: %w\n%s", strings.Join(args, " "), err, last(wrong.String(), 2000))
+		return nil, fmt.Errorf("hone %s: %w\n%s", strings.Join(args, " "), err, study.Last(wrong.String(), 2000))
 	}
 	var p report.Proof
 	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
@@ -73,6 +74,9 @@ func (s *study) look(ctx context.Context, c caseOf) (*result, error) {
 	}
 	return newResult(c, &p, cmd.ProcessState), nil
 }
+
+// Of is the name of its case.
+func (r *result) Of() string { return r.Case }
 
 func newResult(c caseOf, p *report.Proof, state *os.ProcessState) *result {
 	r := &result{Case: c.Name, Verdict: string(p.Verdict), Calls: p.Executions, Search: p.Calling.Seconds(), Took: p.Took.Seconds(), Why: p.Reasons, Masked: p.Masked}
@@ -85,7 +89,7 @@ func newResult(c caseOf, p *report.Proof, state *os.ProcessState) *result {
 			r.Noted++
 			continue
 		}
-		r.Alarms = append(r.Alarms, alarm{Layer: d.Layer, Function: d.Function, Also: d.Also, Call: d.Call, What: d.What, Old: last(d.Old, 300), New: last(d.New, 300), Cause: d.Cause, Calls: d.Calls})
+		r.Alarms = append(r.Alarms, alarm{Layer: d.Layer, Function: d.Function, Also: d.Also, Call: d.Call, What: d.What, Old: study.Last(d.Old, 300), New: study.Last(d.New, 300), Cause: d.Cause, Calls: d.Calls})
 	}
 	return r
 }

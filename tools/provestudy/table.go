@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/tools/study"
 )
 
 // Goals of the study.
@@ -40,8 +42,8 @@ func writeTables(w io.Writer, all []caseOf, results []*result) (missed []string)
 				first = "true"
 			}
 		}
-		fmt.Fprintf(w, "| %s %s → %s | %s | %s | %s | %s | %s | %.1f s | %.0f s | %d MB | %s |\n", cell(strings.TrimPrefix(c.Module, "github.com/")), c.Before, c.After,
-			cell(c.What), c.Kind, yesNo(r.raised()), cell(by), first, r.Search, r.CPU, r.Memory>>20, looked)
+		fmt.Fprintf(w, "| %s %s → %s | %s | %s | %s | %s | %s | %.1f s | %.0f s | %d MB | %s |\n", study.Cell(strings.TrimPrefix(c.Module, "github.com/")), c.Before, c.After,
+			study.Cell(c.What), c.Kind, study.YesNo(r.raised()), study.Cell(by), first, r.Search, r.CPU, r.Memory>>20, looked)
 	}
 	fmt.Fprintln(w)
 	fmt.Fprintln(w, "| | changes raised | first alarm true | false alarms | search, median |")
@@ -97,16 +99,4 @@ func (t *totals) median() float64 {
 
 func (t *totals) row(w io.Writer, name string) {
 	fmt.Fprintf(w, "| %s | %d of %d | %d of %d | %d of %d | %.1f s |\n", name, t.raised, t.changed, t.first, t.raised, t.wrong, t.harmless, t.median())
-}
-
-func yesNo(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "no"
-}
-
-// cell is a text that a cell of a table can hold.
-func cell(s string) string {
-	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
 }

@@ -119,3 +119,30 @@ type Log struct {
 
 func (l *Log) Add()       { l.lines++ }
 func (l *Log) Lines() int { return l.lines }
+
+// A Router has routes. Its Name makes one, which is no way to read it.
+type Router struct{ names []string }
+
+// Name names a route.
+func (r *Router) Name(name string) *Router {
+	r.names = append(r.names, name)
+	return r
+}
+
+// A Table has a lock for its rows. Setup is for before there are goroutines, though it ends in what takes the lock.
+type Table struct {
+	mu    sync.Mutex
+	rows  []string
+	width int
+}
+
+// Add adds a row.
+func (t *Table) Add(row string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rows = append(t.rows, row)
+}
+
+func (t *Table) fill(n int)  { t.more(n) }
+func (t *Table) more(n int)  { t.Add(strings.Repeat("x", n&7)) }
+func (t *Table) SetUp(n int) { t.width = n; t.fill(n) }

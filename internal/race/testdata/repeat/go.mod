@@ -1,0 +1,3 @@
+module example.com/repeat
+
+go 1.21
