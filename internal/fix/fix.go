@@ -366,7 +366,9 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		return nil
 	}
 	if len(f.Fixes) == 0 {
-		return left("no patch: %s", f.NoFix)
+		x.Missing = f.Missing
+		r.out.Left = append(r.out.Left, x)
+		return nil
 	}
 	x.Fix, x.Grade, x.Patch = f.Fixes[0].Title, f.Fixes[0].Grade, f.Fixes[0].Patch
 	if ctx.Err() != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -26,7 +27,7 @@ var hotObjects = &advise.Rule{
 	Name: "hot-objects", Rank: 0, Last: true, Story: true,
 	Doc: "one line makes more objects than all others together",
 
-	NoFix: "why the values are on the heap decides what to change, and that may be in another function",
+	NoFix: missing.WhyOnHeap,
 	Find: func(p *advise.Pass) {
 		if !p.Costs.Telling() {
 			return
@@ -85,7 +86,7 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 		}
 		f.Advice = "make sure that everything from Get goes back with Put, on every return path"
 	}
-	p.Why = "what to change depends on who needs the objects, and for how long"
+	p.No(missing.WhoNeedsObjects)
 	p.Report(n, c, f)
 }
 

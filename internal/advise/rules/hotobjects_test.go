@@ -155,8 +155,8 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 			for _, c := range f.Ask {
 				text += "\n" + c.String()
 			}
-			if f.Rule != tt.rule || f.NoFix == "" && len(f.Fixes) == 0 {
-				t.Errorf("rule %s, no patch: %q; want rule %s\n%s", f.Rule, f.NoFix, tt.rule, text)
+			if f.Rule != tt.rule || f.Missing.Fact == "" && len(f.Fixes) == 0 {
+				t.Errorf("rule %s, no patch: %q; want rule %s\n%s", f.Rule, f.Missing, tt.rule, text)
 			}
 			for _, s := range tt.says {
 				if !strings.Contains(text, s) {

@@ -16,13 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var scratchPerCall = &advise.Rule{
 	Name: "scratch-per-call", Rank: 2, PerCall: true,
 	Doc: "slices or maps that are only needed inside a function are allocated on every call",
 
-	NoFix: "they would have to be cleared where the code relies on them being new",
+	NoFix: missing.ReliesOnNew,
 	Find: func(p *advise.Pass) {
 		var made []ast.Node
 		var names []string
@@ -71,7 +72,7 @@ var scratchPerCall = &advise.Rule{
 			f.Fixes = shortOnStack(p, made)
 		}
 		if len(f.Fixes) == 0 {
-			p.No("%s would have to be cleared where the code now relies on them being new", strings.Join(names, ", "))
+			p.No(missing.NamesRelyOnNew, strings.Join(names, ", "))
 		}
 		p.Report(where, sum, f)
 	},

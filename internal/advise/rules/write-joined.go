@@ -19,13 +19,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var writeJoined = &advise.Rule{
 	Name: "write-joined", Rank: 13,
 	Doc: "a string is built, by + or fmt, only to be written",
 
-	NoFix: "only package fmt can print some of the parts",
+	NoFix: missing.OnlyFmt,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if arg, w := text.Written(p.Func, call); arg != nil {
@@ -191,7 +192,7 @@ func formattedWrite(p *advise.Pass, call *ast.CallExpr) {
 	if ok && text.Dynamic(list) > 0 {
 		f.Fixes = appended(p, call, w, list)
 	} else if ok {
-		f.NoFix = "it writes the same string each time, which needs no fmt at all"
+		f.NoFix = missing.SameText.Of()
 	}
 	p.Report(call, c, f)
 }
@@ -200,14 +201,14 @@ func formattedWrite(p *advise.Pass, call *ast.CallExpr) {
 func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece) []report.Fix {
 	st := p.Statement(call)
 	if st == nil || !firstIn(p.Func, st, call) {
-		p.Why = "what is evaluated before the call would be evaluated after it"
+		p.No(missing.EvaluatedLater)
 		return nil
 	}
 	if u, ok := ast.Unparen(w).(*ast.UnaryExpr); ok {
 		w = u.X // (&b).Write is b.Write
 	}
 	if !flow.Simple(p.Func, w) {
-		p.Why = "the writer is not a variable"
+		p.No(missing.WriterIsNoVariable)
 		return nil
 	}
 	buf := p.LocalName("buf")
