@@ -227,7 +227,14 @@ func nilUnseen(p *advise.Pass, s *types.Var) bool {
 				return false
 			}
 		case *ast.AssignStmt:
+			if slices.Contains(up.Rhs, ast.Expr(id)) && keptUnseen(p, up, id) {
+				continue
+			}
 			if !slices.Contains(up.Lhs, ast.Expr(id)) || lists.Added(p.Func, up) == nil {
+				return false
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := up.Key.(*ast.Ident); !ok || up.Value != id || !fieldUnseen(p, p.Info().Uses[key]) {
 				return false
 			}
 		case *ast.CallExpr:
@@ -235,6 +242,52 @@ func nilUnseen(p *advise.Pass, s *types.Var) bool {
 				return false
 			}
 		default:
+			return false
+		}
+	}
+	return true
+}
+
+// keptUnseen reports whether an assignment puts a slice into a field of which nobody can tell whether it is nil.
+func keptUnseen(p *advise.Pass, st *ast.AssignStmt, s *ast.Ident) bool {
+	if len(st.Lhs) != len(st.Rhs) || st.Tok != token.ASSIGN {
+		return false
+	}
+	sel, ok := ast.Unparen(st.Lhs[slices.Index(st.Rhs, ast.Expr(s))]).(*ast.SelectorExpr)
+	return ok && fieldUnseen(p, p.Info().Uses[sel.Sel])
+}
+
+// fieldUnseen reports whether a field that only the package can see is a list that all of it only measures, indexes and ranges over.
+func fieldUnseen(p *advise.Pass, o types.Object) bool {
+	field, ok := o.(*types.Var)
+	if !ok || !field.IsField() || field.Exported() || field.Pkg() != p.Pkg.Types {
+		return false
+	}
+	above := p.Pkg.Above()
+	for id, used := range p.Info().Uses {
+		if used != o {
+			continue
+		}
+		if kv, ok := above[id].(*ast.KeyValueExpr); ok && kv.Key == id {
+			continue
+		}
+		sel, ok := above[id].(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		switch up := above[sel].(type) {
+		case *ast.IndexExpr:
+			ok = up.X == sel
+		case *ast.RangeStmt:
+			ok = up.X == sel
+		case *ast.AssignStmt:
+			ok = slices.Contains(up.Lhs, ast.Expr(sel))
+		case *ast.CallExpr:
+			ok = p.Builtin(up, "len") != nil || p.Builtin(up, "cap") != nil
+		default:
+			ok = false
+		}
+		if !ok {
 			return false
 		}
 	}

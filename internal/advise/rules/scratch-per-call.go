@@ -78,12 +78,8 @@ var scratchPerCall = &advise.Rule{
 	},
 }
 
-// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call. Lists of up to 32 bytes
-// are on the stack anyhow, since Go 1.25, and should stay as fast as they are.
-const (
-	stackRoom = 256
-	stackFree = 32
-)
+// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call.
+const stackRoom = 256
 
 // shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
 func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
@@ -105,13 +101,9 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		for room*2 <= min(stackRoom/size, 64) {
 			room *= 2
 		}
-		t, length := p.Src(call.Args[0]), p.Src(call.Args[1])
-		cond := fmt.Sprintf("%s <= %d", length, room)
-		if free := stackFree / size; free > 0 {
-			cond = fmt.Sprintf("%s > %d && %s", length, free, cond)
-		}
-		edits = append(edits, edit.Replace(st, fmt.Sprintf("var %s %s\nif %s {\n%s = make(%s, %s, %d) // on the stack, as shorter ones are anyhow\n} else {\n%s = make(%s, %s)\n}",
-			v.Name(), t, cond, v.Name(), t, length, room, v.Name(), t, length)))
+		// The compiler makes no list of its own for what is appended here.
+		t := p.Src(call.Args[0])
+		edits = append(edits, edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), make(%s, %s)...)", t, room, t, p.Src(call.Args[1]))))
 	}
 	if len(edits) == 0 {
 		return nil

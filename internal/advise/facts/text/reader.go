@@ -175,7 +175,9 @@ func (p *Reader) verb(verb string, e ast.Expr) (Piece, bool) {
 	b, ok := t.Underlying().(*types.Basic)
 	if !ok {
 		if kind.IsBytes(t) && verb == "s" {
-			return mk(24, "", "append(%s, %s...)", src)
+			v, ok := mk(24, "", "append(%s, %s...)", src)
+			v.Bytes = true
+			return v, ok
 		}
 		return Piece{}, false
 	}
