@@ -14,3 +14,19 @@ func TestLimit(t *testing.T) {
 		t.Errorf("with no time at all: %v", err)
 	}
 }
+
+// Where time is limited, benchmarks get about the same of it, and not the same number of runs.
+func TestInTurn(t *testing.T) {
+	ran := func(took time.Duration) *row {
+		r := new(row)
+		r.Took = took
+		return r
+	}
+	long, short, shorter := ran(3*time.Second), ran(150*time.Millisecond), ran(0)
+	if got := inTurn([]*row{long, short, shorter}); len(got) != 2 || got[0] != short || got[1] != shorter {
+		t.Errorf("%v", got)
+	}
+	if got := inTurn([]*row{long}); len(got) != 1 {
+		t.Errorf("the last one left is not run: %v", got)
+	}
+}
