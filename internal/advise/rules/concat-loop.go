@@ -63,7 +63,7 @@ const (
 	textOther  textUse = iota // something that a Builder cannot do
 	textAdded                 // s += x, s = s + x
 	textLength                // len(s), s == ""
-	textReset                 // s = ""
+	textReset                 // s = "", or another text
 	textRead                  // any other use of its value
 )
 
@@ -185,6 +185,9 @@ func textUseOf(f *code.Func, t *builtText, id *ast.Ident) builtUse {
 		}
 		v, add := addsText(f, up)
 		if v != t.s || add == nil {
+			if up.Tok == token.ASSIGN && len(up.Lhs) == 1 && !f.MentionsVar(up.Rhs[0], t.s) && f.Statement(up) == ast.Stmt(up) {
+				u.what, u.edit = textReset, edit.Replace(up, t.name+".Reset()\n"+text.Writes(f, t.name, up.Rhs[0]))
+			}
 			break
 		}
 		parts := summands(f, add)
