@@ -15,26 +15,26 @@ import (
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // Fix makes a fix of edits to the file of the function: with the imports it needs and without those that nobody uses any
 // more, with the lines that it touches as gofmt has them, and checked to compile. It returns none where the file is not to be patched, or where the
 // result does not compile: then the rule has not understood the code.
 func (p *Pass) Fix(grade report.Grade, title string, edits ...edit.Edit) []report.Fix {
-	if why := p.noFix(); why != "" {
-		p.Why = why
-		return nil
+	if why := p.noFix(); why.Fact != "" {
+		return p.Because(why)
 	}
 	text, err := p.apply(edits)
 	if err != nil || bytes.Equal(text, p.File.Text) {
-		p.Why = "hone's patch does not apply to this code"
+		p.No(missing.DoesNotApply)
 		if err != nil && p.debug != nil {
 			p.debug("%s: %s: %v", p.Rule.Name, p.File.Name, err)
 		}
 		return nil
 	}
 	if err := p.compiles(p.File, text); err != nil {
-		p.Why = "hone's patch does not compile here"
+		p.No(missing.DoesNotCompile)
 		if p.debug != nil {
 			p.debug("%s: %s: %v\n%s", p.Rule.Name, p.File.Name, err, text)
 		}
@@ -47,15 +47,15 @@ func (p *Pass) Fix(grade report.Grade, title string, edits ...edit.Edit) []repor
 }
 
 // noFix says why the file cannot be patched.
-func (p *Pass) noFix() string {
-	if p.Pkg.NoFix != "" {
+func (p *Pass) noFix() missing.Reason {
+	if p.Pkg.NoFix.Fact != "" {
 		return p.Pkg.NoFix
 	}
-	if p.File.NoFix == "" && p.doubt != "" {
+	if p.File.NoFix.Fact == "" && p.doubt != "" {
 		if p.tree.afar {
-			return "the profile does not say where functions begin, so the file may be another"
+			return missing.NoStartLine.Of()
 		}
-		return "the file is newer than the profile"
+		return missing.NewerFile.Of()
 	}
 	return p.File.NoFix
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/hone-perf/hone/internal/gotypes"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/source/gosrc"
 )
 
@@ -58,7 +59,7 @@ type tree struct {
 	kept    []recording.Sources
 	taken   time.Time // when the profiles were; zero when it is not known
 	afar    bool      // they are of a store: when a file was written here says nothing about them
-	missing []missing
+	lost    []lost
 	notes   notes
 
 	units    []*code.Package
@@ -66,8 +67,8 @@ type tree struct {
 	imported []string       // the packages that it knows
 }
 
-// A missing function is one whose file is not known.
-type missing struct {
+// A lost function is one whose file is not known.
+type lost struct {
 	fn  string
 	err error
 }
@@ -77,14 +78,14 @@ type missing struct {
 func (t *tree) sayMissing() {
 	const named = 3
 	what := ""
-	switch n := len(t.missing); {
+	switch n := len(t.lost); {
 	case n == 0:
 		return
 	case n == 1:
-		what = t.missing[0].fn + " and what else is in its file"
+		what = t.lost[0].fn + " and what else is in its file"
 	default:
 		var names []string
-		for _, m := range t.missing[:min(n, named)] {
+		for _, m := range t.lost[:min(n, named)] {
 			names = append(names, m.fn)
 		}
 		more := ""
@@ -93,7 +94,7 @@ func (t *tree) sayMissing() {
 		}
 		what = fmt.Sprintf("the files of %s%s; about the first", strings.Join(names, ", "), more)
 	}
-	t.notes.AddNew(hint.Text{"nothing is said of ", what, ": ", t.missing[0].err, "; ", hint.Option{Name: "source", Value: "DIR"}, " says where the sources are"})
+	t.notes.AddNew(hint.Text{"nothing is said of ", what, ": ", t.lost[0].err, "; ", hint.Option{Name: "source", Value: "DIR"}, " says where the sources are"})
 }
 
 // notes are said once.
@@ -234,7 +235,7 @@ func (t *tree) place(fn, file string, line int) string {
 	src, err := t.finder.Find(t.ctx, gosrc.Frame{Func: fn, File: cmp.Or(t.released(filename.Slashed(file)), file), Line: line})
 	switch {
 	case err != nil:
-		t.missing = append(t.missing, missing{fn, err})
+		t.lost = append(t.lost, lost{fn, err})
 	case src.Path == "":
 		t.notes.add("%s is known only from %s, so it is left out", file, src.How)
 	default:
@@ -358,7 +359,7 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
 	if m := p.Module; m != nil {
 		fmt.Sscanf(m.GoVersion, "1.%d", &u.GoMinor)
 		if !m.Main && (m.Replace == nil || m.Replace.Version != "") {
-			u.NoFix = fmt.Sprintf("it is in the module %s %s: tell its authors, or call it less", m.Path, m.Version)
+			u.NoFix = missing.Dependency.Of(m.Path, m.Version)
 		}
 	}
 	for _, f := range p.Syntax {
@@ -371,7 +372,7 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
 			path = real
 		}
 		if strings.HasPrefix(path, filepath.Join(t.dir, "vendor")+string(filepath.Separator)) {
-			u.NoFix = "it is vendored: change it upstream"
+			u.NoFix = missing.Vendored.Of()
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -380,11 +381,11 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
 		one := &code.File{Path: path, Name: t.rel(path), Text: text, AST: f, Tok: tok}
 		switch {
 		case ast.IsGenerated(f):
-			one.NoFix = "the file is generated: change what generates it"
+			one.NoFix = missing.Generated.Of()
 		case len(text) != tok.Size():
-			one.NoFix = "the file is not as it was compiled"
+			one.NoFix = missing.NotAsCompiled.Of()
 		case importsC(f):
-			one.NoFix = "the file uses cgo"
+			one.NoFix = missing.Cgo.Of()
 		}
 		u.Files[path] = one
 	}
@@ -393,7 +394,7 @@ func (t *tree) unit(p *packages.Package, mine map[string]bool) *code.Package {
 		if real, err := filepath.EvalSymlinks(name); err == nil {
 			name = real
 		}
-		if u.Files[name] == nil && u.NoFix == "" {
+		if u.Files[name] == nil && u.NoFix.Fact == "" {
 			t.notes.add("%s uses cgo, so it is left out", t.rel(name))
 		}
 	}

@@ -26,7 +26,7 @@ func TestSayMissing(t *testing.T) {
 	} {
 		var tr tree
 		for i, fn := range tt.functions {
-			tr.missing = append(tr.missing, missing{fn, fmt.Errorf("not %d", i+1)})
+			tr.lost = append(tr.lost, lost{fn, fmt.Errorf("not %d", i+1)})
 		}
 		tr.sayMissing()
 		if got := tr.notes.String(); got != tt.want {

@@ -1,7 +1,6 @@
 package advise
 
 import (
-	"fmt"
 	"go/ast"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // A Rule knows one way in which programs do too much.
@@ -18,11 +18,11 @@ type Rule struct {
 	Doc  string // one line: what is wrong with it
 	Rank int    // in the catalog of patterns, by how often people mend it; 0 when it is not in there
 
-	NoFix   string // one sentence: why a finding has no patch, where no check says more
-	Vague   bool   // what it costs is known, and not how much of that can be saved
-	Last    bool   // it looks at functions, and is ranked, when all others have had their say
-	Story   bool   // the compiler is asked why what it finds is on the heap, even far down the list
-	PerCall bool   // it is about what is done anew for each call, so it has nothing to say where code runs once
+	NoFix   missing.Fact // why a finding has no patch, where no check says more
+	Vague   bool         // what it costs is known, and not how much of that can be saved
+	Last    bool         // it looks at functions, and is ranked, when all others have had their say
+	Story   bool         // the compiler is asked why what it finds is on the heap, even far down the list
+	PerCall bool         // it is about what is done anew for each call, so it has nothing to say where code runs once
 
 	// Find looks at a function that costs something, and reports what it finds in it.
 	Find func(p *Pass)
@@ -40,9 +40,9 @@ type Pass struct {
 	*Function
 	Rule  *Rule
 	Costs *cost.Costs
-	All   []*Function // functions that are looked at
-	Least float64     // share below which nothing is said
-	Why   string      // why there is no fix: which check did not hold
+	All   []*Function    // functions that are looked at
+	Least float64        // share below which nothing is said
+	Why   missing.Reason // why there is no fix: which check did not hold
 
 	tree    *tree
 	said    *adviser                         // what rules have found so far
@@ -81,9 +81,12 @@ func (p *Pass) ToldObjects(from, to int) bool { return p.said.toldObjects(p.File
 // Knows reports whether a rule has spoken of what a function calls.
 func (p *Pass) Knows(fn, callee string) bool { return p.said.knows(fn, callee) }
 
-// No says which check did not hold, and that there is no fix.
-func (p *Pass) No(format string, args ...any) []report.Fix {
-	p.Why = fmt.Sprintf(format, args...)
+// No says which fact is missing, and that there is no fix.
+func (p *Pass) No(fact missing.Fact, of ...any) []report.Fix { return p.Because(fact.Of(of...)) }
+
+// Because says why there is no fix.
+func (p *Pass) Because(why missing.Reason) []report.Fix {
+	p.Why = why
 	return nil
 }
 
@@ -124,7 +127,7 @@ func again(f *code.Func, c *cost.Chain) bool {
 func Each[N ast.Node](p *Pass, look func(N)) {
 	ast.Inspect(p.Decl, func(n ast.Node) bool {
 		if x, ok := n.(N); ok {
-			p.Why = "" // that is of another node
+			p.Why = missing.Reason{} // that is of another node
 			look(x)
 		}
 		return true

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // LeastStuck is how many goroutines have to wait at one place to be worth a word.
@@ -25,7 +26,7 @@ type Finding struct {
 	Title, Claim, Advice, Risk string
 	Safe                       bool // nothing can go wrong with a fix: Risk says none, and why
 	Fixes                      []report.Fix
-	NoFix                      string // why there are none, where no check says more
+	NoFix                      missing.Reason // why there are none, where no check says more
 	Also                       []ast.Node
 	Callee                     string // where the cost is, to be asked about
 	Live                       bool   // what is saved is held, not made
@@ -37,7 +38,7 @@ type Finding struct {
 // Report reports that something at a node costs something.
 func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 	if p.Rule.PerCall && (p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil || pool.OnlyNew(p.Func)) {
-		p.imports, p.Why = nil, ""
+		p.imports, p.Why = nil, missing.Reason{}
 		return // it runs once, or as often as a pool is empty
 	}
 	if c[cost.Goroutines] < LeastStuck {
@@ -50,7 +51,7 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 	}
 	order.Stable(out.Fixes, func(a, b report.Fix) int { return a.Lines() - b.Lines() })
 	if len(f.Fixes) == 0 { // a finding has a patch, or the reason why there is none
-		out.NoFix = cmp.Or(p.noFix(), p.Why, f.NoFix, p.Rule.NoFix)
+		out.Missing = missing.First(p.noFix(), p.Why, f.NoFix, p.Rule.NoFix.Of())
 	}
 	for _, a := range f.Also {
 		if l := p.Line(a.Pos()); l != at.Line {
@@ -69,7 +70,7 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 	foreign := p.Pkg.Module != nil && !p.Pkg.Module.Main // who is asked for advice can change little there
 	f.Vague, f.last = p.Rule.Vague || f.Vague || foreign, p.Rule.Last
 	p.said.add(out, c, f)
-	p.imports, p.Why = nil, ""
+	p.imports, p.Why = nil, missing.Reason{}
 }
 
 func spot(f *code.Func, line, column int) report.Spot {

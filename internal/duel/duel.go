@@ -41,6 +41,7 @@ type Options struct {
 	NewTests bool          // benchmarks of the new side for both
 	Plan     stat.Plan     // when to stop; a Within of 0 is the least that this machine can tell, 1 % or more
 	Budget   time.Duration // for each benchmark; 0 is 20 s
+	Limit    time.Duration // for measuring all of them, whatever is decided then; 0 is none
 	How      string        // Duet or Alternate for all; "" decides for each
 	Layouts  int           // link each side this often with its code in another order; 0 and 1 leave it as it is
 	NoWhy    bool          // do not profile to explain what changed
@@ -85,6 +86,9 @@ func (e *TooFineError) Error() string {
 
 // ErrNothing is that there is nothing to compare.
 var ErrNothing = errors.New("no benchmarks")
+
+// ErrNoTime is that the limit ended before any benchmark was run on both sides.
+var ErrNoTime = errors.New("the time ended before any benchmark had run on both sides")
 
 // A duel is one under way.
 type duel struct {
@@ -151,7 +155,7 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 	if err := d.prepare(ctx, work); err != nil {
 		return nil, err
 	}
-	err = d.measure(ctx)
+	err = d.measureWithin(ctx)
 	for _, r := range d.rows {
 		d.out.Benchmarks = append(d.out.Benchmarks, r.DuelBenchmark)
 	}
@@ -159,6 +163,34 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 		err = ErrNothing
 	}
 	return d.out, err
+}
+
+// measureWithin measures for as long as the limit allows. Benchmarks that were not run against each other until then are left out.
+func (d *duel) measureWithin(ctx context.Context) error {
+	if d.opt.Limit == 0 {
+		return d.measure(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, d.opt.Limit)
+	defer cancel()
+	err := d.measure(limited)
+	if limited.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	all := len(d.rows)
+	d.rows = slices.DeleteFunc(d.rows, func(r *row) bool { return r.Error == "" && r.Only == "" && len(r.Pairs) == 0 })
+	for _, r := range d.runnable() {
+		r.Stop = "time"
+	}
+	if n := all - len(d.rows); n > 0 {
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("there was no time for %d of %d benchmarks", n, all))
+	}
+	if d.out.Within == 0 {
+		d.out.Within = stat.DefaultWithin
+	}
+	if len(d.out.Same) == 0 && !slices.ContainsFunc(d.rows, func(r *row) bool { return r.Error != "" || len(r.Pairs) > 0 }) {
+		return ErrNoTime
+	}
+	return nil
 }
 
 // measure runs what is to be run.

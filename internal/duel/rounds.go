@@ -1,6 +1,7 @@
 package duel
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -123,10 +124,23 @@ func (d *duel) rounds(ctx context.Context) error {
 				}
 			}
 			queue = slices.DeleteFunc(d.runnable(), func(r *row) bool { return !wanted(r) })
+			if d.opt.Limit > 0 {
+				queue = inTurn(queue)
+			}
 			d.rand.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] })
 		}
 		return nil
 	})
+}
+
+// inTurn returns the rows that took the least time so far. Where time is limited, a benchmark that runs for seconds would leave none for a dozen
+// that are decided in one.
+func inTurn(rows []*row) []*row {
+	if len(rows) == 0 {
+		return rows
+	}
+	least := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(a.Took, b.Took) }).Took
+	return slices.DeleteFunc(rows, func(r *row) bool { return r.Took > least+4*chunk })
 }
 
 // pairing is the next pair of a row.

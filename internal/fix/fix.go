@@ -45,7 +45,7 @@ type Options struct {
 	Commit string        // a branch to commit to, instead of writing; "" is none
 	Budget time.Duration // for all of it; 0 is ten minutes
 	Extra  time.Duration // beyond the budget, until a patch is kept
-	Each   time.Duration // for what is open-ended about one patch: looking for differences, and benchmarks; 0 is 15 s
+	Each   time.Duration // for looking for differences, and as much for measuring one patch; 0 is 15 s
 	Calls  int           // of each function, at most; 0 is as many as there is time for
 	Seed   uint64        // of what is made up
 
@@ -74,6 +74,9 @@ const (
 	usualEach   = 15 * time.Second
 	usualGain   = 0.03
 	leastShare  = 0.001 // of what is tried with All
+
+	testsShare = 4  // times Each is what a run of the tests of a package may take,
+	trialShare = 12 // and all of a patch, builds included
 
 	standInShare = 5 // of the budget goes to what stands in for benchmarks: a fifth
 )
@@ -366,7 +369,9 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		return nil
 	}
 	if len(f.Fixes) == 0 {
-		return left("no patch: %s", f.NoFix)
+		x.Missing = f.Missing
+		r.out.Left = append(r.out.Left, x)
+		return nil
 	}
 	x.Fix, x.Grade, x.Patch = f.Fixes[0].Title, f.Fixes[0].Grade, f.Fixes[0].Patch
 	if ctx.Err() != nil {

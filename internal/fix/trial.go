@@ -49,7 +49,8 @@ type trial struct {
 	short     bool              // it gains less than that, and nothing else speaks against it
 	most      report.CompareRow // what it gains most of then
 
-	doing string // what was begun last, and when
+	raced time.Duration // how long benchmarks of both versions took
+	doing string        // what was begun last, and when
 	since time.Time
 }
 
@@ -165,8 +166,20 @@ func (y *trial) function() string {
 	return string(y.was)
 }
 
-// prove puts the patch into the copy for it, and finds out what speaks for it and against it.
-func (r *run) prove(ctx context.Context, y *trial) (err error) {
+// prove puts the patch into the copy for it, and finds out what speaks for it and against it. A patch that takes too long is undecided.
+func (r *run) prove(ctx context.Context, y *trial) error {
+	limited, cancel := context.WithTimeout(ctx, trialShare*r.opt.Each)
+	defer cancel()
+	err := r.proveWithin(limited, y)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		y.refuse(false, "%s", y.cutShort())
+		y.try = moreEach
+		return nil
+	}
+	return err
+}
+
+func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 	if err := r.put(y.file, y.text); err != nil {
 		return err
 	}
@@ -178,14 +191,16 @@ func (r *run) prove(ctx context.Context, y *trial) (err error) {
 	about := fmt.Sprintf("%s, %s: ", y.finding.Where, y.fix.Title)
 	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
 	opt := prove.Options{
-		Workload: r.opt.Workload != nil, Time: r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
+		Workload: r.opt.Workload != nil, Time: r.opt.Each, TestTime: testsShare * r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
 		Flags: r.build, Shared: y.shares(),
 		Say: func(s string) {
 			y.doing, y.since = s, time.Now()
 			r.opt.Say(about + s)
 		},
 		Faster: func(ctx context.Context, race prove.Race) (prove.Speed, error) {
-			race.NoWhy, race.Live = true, y.finding.Live
+			race.NoWhy, race.Live, race.Limit = true, y.finding.Live, r.opt.Each-y.raced
+			began := time.Now()
+			defer func() { y.raced += time.Since(began) }()
 			if !race.Generated { // those in the tests, which are there in the end as well
 				y.race = &race
 			}
@@ -220,6 +235,9 @@ func (y *trial) shares() bool {
 	return false
 }
 
+// leastLimit is what benchmarks get however little time is left: less tells nothing.
+const leastLimit = 3 * time.Second
+
 // steady is how long the machine is taken for as noisy as it was.
 const steady = 3 * time.Minute
 
@@ -233,6 +251,8 @@ type noise struct {
 // faster runs benchmarks against each other. Patches that are tried one after the other have much the same, and how much noise there is
 // need not be found out for each.
 func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) {
+	race.Limit = max(race.Limit, leastLimit)
+	began := time.Now()
 	of := strings.Join(race.Packages, " ") + " " + race.Bench
 	if r.noise.of == of && time.Since(r.noise.took) < steady {
 		race.Noise = r.noise.Noise
@@ -250,6 +270,7 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 	}
 	// Of a dozen benchmarks one may well seem a little slower by chance. Those that do are asked once more.
 	if names := hardlySlower(c.Rows); len(names) > 0 && r.opt.Workload == nil {
+		race.Limit = max(race.Limit-time.Since(began), leastLimit)
 		race.Bench, race.Noise = "^("+strings.Join(names, "|")+")$", s.Noise
 		second, err := prove.Faster(ctx, race)
 		if err != nil {
@@ -407,7 +428,10 @@ func (y *trial) judge() {
 		y.refuse(true, "%s", why)
 		return
 	}
-	y.gains()
+	if y.gains(); y.reason == "" && y.proof.Untried {
+		y.refuse(false, "its tests take longer than they may, so they could not check it")
+		y.try = moreEach
+	}
 	if y.reason != "" && !y.decided {
 		y.reason += "; " + y.passed()
 	}

@@ -114,6 +114,11 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 			t.Errorf("%s: %q; want it to end %q", tt.name, tt.y.reason, tt.want)
 		}
 	}
+	untried := &trial{proof: proof(row("a", "CPU time", 0.8, report.Better)), fix: &report.Fix{Grade: report.Mechanical}}
+	untried.proof.Untried = true
+	if untried.judge(); untried.reason == "" || untried.decided {
+		t.Errorf("with tests that take too long: %q, decided: %v", untried.reason, untried.decided)
+	}
 	y := &trial{proof: proof(), doing: "comparing how fast they are", since: time.Now().Add(-30 * time.Second)}
 	y.proof.Racing = 0
 	want := "time ran out while it was tried: comparing how fast they are took 30s so far; " + passed

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // goOld and goNew return the go command in the folders of the versions.
@@ -127,6 +129,7 @@ func patterns(pairs []*pair) []string {
 type suite struct {
 	tests  map[string]outcome // by package and name
 	broken string             // what does not compile
+	short  bool               // those with -short
 }
 
 type outcome struct {
@@ -188,17 +191,29 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 		how = "tests, with -race"
 	}
 	old := r.opt.Tests.before(dirs)
+	var err error
 	if old == nil {
 		r.opt.Say("running the tests of the old version")
-		var err error
-		if old, err = runTests(ctx, r.goOld(), dirs, race, ""); err != nil {
-			return err
+		old, err = r.limitedTests(ctx, r.goOld(), dirs, race, false, "")
+		if errors.Is(err, errLongTests) {
+			r.opt.Say("running the short tests of the old version")
+			old, err = r.limitedTests(ctx, r.goOld(), dirs, race, true, "")
 		}
 	}
-	r.opt.Say("running the tests of the new version")
-	now, err := runTests(ctx, r.goNew(), dirs, race, "")
+	var now *suite
+	if err == nil {
+		r.opt.Say("running the tests of the new version")
+		now, err = r.limitedTests(ctx, r.goNew(), dirs, race, old.short, "")
+	}
+	if errors.Is(err, errLongTests) {
+		r.tooLong(how)
+		return nil
+	}
 	if err != nil {
 		return err
+	}
+	if old.short {
+		how += ", with -short"
 	}
 	r.opt.Tests.went(dirs, old, now)
 	r.suite = old
@@ -212,7 +227,11 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	if overlay != "" {
 		defer os.RemoveAll(filepath.Dir(overlay))
 		r.opt.Say("running the old tests on the new code")
-		crossed, err := runTests(ctx, r.goNew(), dirs, race, overlay)
+		crossed, err := r.limitedTests(ctx, r.goNew(), dirs, race, old.short, overlay)
+		if errors.Is(err, errLongTests) {
+			r.tooLong("old tests on new code")
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -247,6 +266,40 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 		r.check("race detector", report.Passed, "no data race in the tests")
 	}
 	return nil
+}
+
+// errLongTests says that tests took longer than they may.
+var errLongTests = errors.New("tests take too long")
+
+// limitedTests runs the tests of what changed for as long as they may take.
+func (r *run) limitedTests(ctx context.Context, in gocmd.Command, dirs []string, race, short bool, overlay string) (*suite, error) {
+	if r.opt.TestTime == 0 {
+		return runTests(ctx, in, dirs, race, overlay)
+	}
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	began := func() *time.Timer {
+		return time.AfterFunc(r.opt.TestTime, func() { cancel(errLongTests) })
+	}
+	var more []string
+	if short {
+		more = append(more, "-short")
+	}
+	s, err := runTestsFrom(limited, began, in, dirs, race, overlay, more...)
+	if err != nil && errors.Is(context.Cause(limited), errLongTests) {
+		return nil, errLongTests
+	}
+	if s != nil {
+		s.short = short
+	}
+	return s, err
+}
+
+// tooLong notes that tests could not check the change in their time.
+func (r *run) tooLong(what string) {
+	r.proof.Untried = true
+	r.check(what, report.Skipped, fmt.Sprintf("they take longer than %s", unit.Time(r.opt.TestTime)))
+	r.doubts = append(r.doubts, fmt.Sprintf("its tests take longer than %s", unit.Time(r.opt.TestTime)))
 }
 
 // usersOf returns the folders of the packages of pairs, and of those that use them, and which of them hold more than tests.
@@ -380,6 +433,11 @@ func hasRace(ctx context.Context, in gocmd.Command) (bool, string) {
 
 // runTests runs the tests of packages. What fails is an answer, and no error.
 func runTests(ctx context.Context, in gocmd.Command, dirs []string, race bool, overlay string, more ...string) (*suite, error) {
+	return runTestsFrom(ctx, nil, in, dirs, race, overlay, more...)
+}
+
+// runTestsFrom runs the tests of packages, and starts a timer when the first are built and run.
+func runTestsFrom(ctx context.Context, begin func() *time.Timer, in gocmd.Command, dirs []string, race bool, overlay string, more ...string) (*suite, error) {
 	args := []string{"test", "-json", "-vet=off", "-count=1"}
 	if race {
 		args = append(args, "-race")
@@ -394,6 +452,11 @@ func runTests(ctx context.Context, in gocmd.Command, dirs []string, race bool, o
 	gocmd.Interrupted(cmd)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if begin != nil {
+		first := &firstWrite{Writer: &stdout, begin: begin}
+		defer first.stop()
+		cmd.Stdout = first
+	}
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
@@ -441,6 +504,26 @@ func runTests(ctx context.Context, in gocmd.Command, dirs []string, race bool, o
 		s.broken = stderr.String()
 	}
 	return s, nil
+}
+
+// A firstWrite starts a timer with the first that is written: go test says nothing while it builds.
+type firstWrite struct {
+	io.Writer
+	begin func() *time.Timer
+	timer *time.Timer
+}
+
+func (w *firstWrite) Write(b []byte) (int, error) {
+	if w.timer == nil {
+		w.timer = w.begin()
+	}
+	return w.Writer.Write(b)
+}
+
+func (w *firstWrite) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 }
 
 func hasFailed(tests map[string]outcome, pkg string) bool {

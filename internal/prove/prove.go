@@ -28,6 +28,7 @@ import (
 // Options tune Run. The zero Options are those of hone prove.
 type Options struct {
 	Time       time.Duration // for calling both versions once they are built, and with Faster for the benchmarks; 0 means a minute
+	TestTime   time.Duration // for a run of the tests of what changed, once they are built; 0 is as long as they take
 	Executions int           // of each function; 0 means until the time is up or nothing new shows
 	Seed       uint64        // of what is made up
 	Only       string        // the one function to compare; "" means all that changed

@@ -30,6 +30,7 @@ type Race struct {
 	Bench     string            // pattern of their names
 	Flags     []string          // for building
 	Budget    time.Duration     // for each benchmark
+	Limit     time.Duration     // for all of them together; 0 is none
 	Renamed   map[string]string // import paths of packages in the old version → in the new one, where they differ
 	Generated bool              // benchmarks are, and in an overlay
 	NoWhy     bool              // do not profile to explain what changed: the machine is too busy for that

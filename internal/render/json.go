@@ -10,7 +10,9 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/render/words"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // JSON writes r as it is, indented. Of what may have millions of entries each stands on a line of its own, and only one
@@ -20,6 +22,11 @@ func JSON(w io.Writer, r report.Report, o Options) error {
 		Spelled(hint.Speller) report.Report
 	}); ok && o.By != nil {
 		r = s.Spelled(o.By)
+	}
+	if s, ok := r.(interface {
+		Worded(func(missing.Reason) string) report.Report
+	}); ok {
+		r = s.Worded(words.Missing)
 	}
 	switch r := r.(type) {
 	case *report.Traces:

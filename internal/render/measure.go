@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/render/words"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -93,6 +95,8 @@ func (f *formatter) text(item any) string {
 		return clean(v.Text) + label(v)
 	case report.Dimension:
 		return clean(string(v))
+	case missing.Reason:
+		return clean(words.Missing(v))
 	case report.ID:
 		return f.id(v)
 	case report.Sep:

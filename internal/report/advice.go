@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -29,22 +30,23 @@ type Advice struct {
 
 // A Finding is a place that costs something without need, and what to do about it.
 type Finding struct {
-	Number   int        `json:"number"`
-	Rule     string     `json:"rule"`
-	Title    string     `json:"title"` // the cause in a few words
-	Where    Spot       `json:"where"`
-	Also     []Spot     `json:"also,omitempty"`  // other lines that it is about
-	Savings  []Saving   `json:"savings"`         // at most
-	Month    *Price     `json:"month,omitempty"` // that the CPU time costs
-	Claim    string     `json:"claim"`
-	Evidence []Evidence `json:"evidence"`
-	Escape   string     `json:"escape,omitempty"` // why the value is on the heap, where that was found out
-	Advice   string     `json:"advice,omitempty"` // what to do, in words
-	Fixes    []Fix      `json:"fixes,omitempty"`  // variants, the safest first
-	NoFix    string     `json:"no_fix,omitempty"` // why there is no patch: in a sentence, and only then
-	Risk     string     `json:"risk"`
-	Live     bool       `json:"live,omitempty"` // what it saves is held, not made: it shows in how much of the heap is in use
-	Proof    hint.Text  `json:"proof"`          // how the fix is to be proven, or was
+	Number   int            `json:"number"`
+	Rule     string         `json:"rule"`
+	Title    string         `json:"title"` // the cause in a few words
+	Where    Spot           `json:"where"`
+	Also     []Spot         `json:"also,omitempty"`  // other lines that it is about
+	Savings  []Saving       `json:"savings"`         // at most
+	Month    *Price         `json:"month,omitempty"` // that the CPU time costs
+	Claim    string         `json:"claim"`
+	Evidence []Evidence     `json:"evidence"`
+	Escape   string         `json:"escape,omitempty"` // why the value is on the heap, where that was found out
+	Advice   string         `json:"advice,omitempty"` // what to do, in words
+	Fixes    []Fix          `json:"fixes,omitempty"`  // variants, the safest first
+	Missing  missing.Reason `json:"missing,omitzero"` // why there is no patch, and only then
+	NoFix    string         `json:"no_fix,omitempty"` // the same in a sentence, in JSON
+	Risk     string         `json:"risk"`
+	Live     bool           `json:"live,omitempty"` // what it saves is held, not made: it shows in how much of the heap is in use
+	Proof    hint.Text      `json:"proof"`          // how the fix is to be proven, or was
 
 	Ask  []hint.Command `json:"-"` // what else tells more about it
 	Safe bool           `json:"-"` // Risk says that there is none
@@ -105,6 +107,17 @@ func (a *Advice) Spelled(by hint.Speller) Report {
 		}
 	}
 	return &spelled
+}
+
+// Worded returns a with sentences for what is missing.
+func (a *Advice) Worded(sentence func(missing.Reason) string) Report {
+	worded := *a
+	worded.Findings = slices.Clone(a.Findings)
+	for i := range worded.Findings {
+		f := &worded.Findings[i]
+		f.NoFix = sentence(f.Missing)
+	}
+	return &worded
 }
 
 // A Grade says what shows that a fix does nothing else.
@@ -294,8 +307,8 @@ func (f *Finding) blocks(full, ranked bool) []Block {
 	for _, c := range f.Ask {
 		about.Lines = append(about.Lines, Phrase{"ask: ", c, " says ", c.Answer})
 	}
-	if full || len(f.Fixes) == 0 {
-		add("no patch", f.NoFix)
+	if len(f.Fixes) == 0 {
+		about.Lines = append(about.Lines, Phrase{"no patch: ", f.Missing})
 	}
 	if len(f.Fixes) > 0 {
 		add("patch", f.Fixes[0].describe())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // Fixes is what became of findings when their patches were tried: which are proven and kept, which are not, and why.
@@ -33,28 +34,29 @@ type Fixes struct {
 
 // A Fixed is a finding and what became of its patch.
 type Fixed struct {
-	Number      int           `json:"number"` // among the findings of its round
-	Round       int           `json:"round"`
-	Rule        string        `json:"rule"`
-	Title       string        `json:"title"`
-	Where       Spot          `json:"where"`
-	Paid        string        `json:"paid,omitempty"` // that all processes pay for it, of profiles out of a store
-	Fix         string        `json:"fix,omitempty"`  // what the patch does
-	Grade       Grade         `json:"grade,omitempty"`
-	Patch       string        `json:"patch,omitempty"`
-	Risk        string        `json:"risk,omitempty"`       // what no proof here could show
-	Reason      string        `json:"reason,omitempty"`     // it is not kept, or was not tried
-	Remembered  string        `json:"remembered,omitempty"` // when it was refused before, which is why it was not tried
-	Checks      []Check       `json:"checks,omitempty"`
-	Calls       int           `json:"calls,omitempty"` // of both versions, without a difference or until there was one
-	Doubts      []string      `json:"doubts,omitempty"`
-	Differences []Difference  `json:"differences,omitempty"`
-	Speed       []CompareRow  `json:"speed,omitempty"` // before and after
-	Generated   bool          `json:"generated,omitempty"`
-	Variants    []Variant     `json:"variants,omitempty"` // other patches for the place
-	Written     []string      `json:"written,omitempty"`  // files
-	Commit      string        `json:"commit,omitempty"`
-	Took        time.Duration `json:"took_nanos,omitempty"`
+	Number      int            `json:"number"` // among the findings of its round
+	Round       int            `json:"round"`
+	Rule        string         `json:"rule"`
+	Title       string         `json:"title"`
+	Where       Spot           `json:"where"`
+	Paid        string         `json:"paid,omitempty"` // that all processes pay for it, of profiles out of a store
+	Fix         string         `json:"fix,omitempty"`  // what the patch does
+	Grade       Grade          `json:"grade,omitempty"`
+	Patch       string         `json:"patch,omitempty"`
+	Risk        string         `json:"risk,omitempty"`       // what no proof here could show
+	Missing     missing.Reason `json:"missing,omitzero"`     // why there is no patch
+	Reason      string         `json:"reason,omitempty"`     // it is not kept, or was not tried
+	Remembered  string         `json:"remembered,omitempty"` // when it was refused before, which is why it was not tried
+	Checks      []Check        `json:"checks,omitempty"`
+	Calls       int            `json:"calls,omitempty"` // of both versions, without a difference or until there was one
+	Doubts      []string       `json:"doubts,omitempty"`
+	Differences []Difference   `json:"differences,omitempty"`
+	Speed       []CompareRow   `json:"speed,omitempty"` // before and after
+	Generated   bool           `json:"generated,omitempty"`
+	Variants    []Variant      `json:"variants,omitempty"` // other patches for the place
+	Written     []string       `json:"written,omitempty"`  // files
+	Commit      string         `json:"commit,omitempty"`
+	Took        time.Duration  `json:"took_nanos,omitempty"`
 
 	Try  hint.Text `json:"-"` // what may change that it is not kept
 	Safe bool      `json:"-"` // Risk says that there is none
@@ -106,7 +108,24 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 }
 
 // why says why it is not kept, and what may change that.
-func (x *Fixed) why() Phrase { return Phrase{firstLine(x.Reason), trying(x.Try)} }
+func (x *Fixed) why() Phrase {
+	if x.Missing.Fact != "" {
+		return Phrase{"no patch: ", x.Missing}
+	}
+	return Phrase{firstLine(x.Reason), trying(x.Try)}
+}
+
+// Worded returns f with sentences for what is missing.
+func (f *Fixes) Worded(sentence func(missing.Reason) string) Report {
+	worded := *f
+	worded.Left = slices.Clone(f.Left)
+	for i := range worded.Left {
+		if x := &worded.Left[i]; x.Missing.Fact != "" {
+			x.Reason = "no patch: " + sentence(x.Missing)
+		}
+	}
+	return &worded
+}
 
 // trying is what may change something, behind what is said of it.
 func trying(what hint.Text) Phrase {

@@ -54,6 +54,7 @@ type Proof struct {
 	Notes       hint.Texts    `json:"notes,omitempty"`
 
 	Doubts  []string `json:"-"` // those of the Reasons that keep it from being proven
+	Untried bool     `json:"-"` // the tests of what changed take longer than they may
 	Unpaced error    `json:"-"` // why it was not found out how fast both are, though that was asked for
 
 	// When it was asked how fast both are:

@@ -9,13 +9,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var appendLoop = &advise.Rule{
 	Name: "append-loop", Rank: 27,
 	Doc: "a slice is appended to another one element by element",
 
-	NoFix: "the loop has a label, which something may go to",
+	NoFix: missing.LabeledLoop,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop *ast.RangeStmt) {
 			st := lists.Copies(p.Func, loop)

@@ -12,13 +12,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var appendTwin = &advise.Rule{
 	Name: "append-twin", Rank: 37,
 	Doc: "a function makes a new string or slice for what a twin of it appends",
 
-	NoFix: "the result is used for more than to be appended",
+	NoFix: missing.ResultNotOnlyAppended,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)
@@ -45,7 +46,7 @@ var appendTwin = &advise.Rule{
 				f.Fixes = twinFix(p, up, "append it", twin.call(p.Func, call, p.Src(up.Args[0])))
 			case isCall && e == ast.Expr(call) && p.Calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString", "(*bytes.Buffer).Write", "(*bufio.Writer).Write") != nil && up.Args[0] == e:
 				w := up.Fun.(*ast.SelectorExpr).X
-				f.NoFix = fmt.Sprintf("what makes it may write to %s as well", p.Src(w))
+				f.NoFix = missing.MayWriteToo.Of(p.Src(w))
 				if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
 					f.Fixes = twinFix(p, up, "append it to the free part of the buffer", fmt.Sprintf("%s.Write(%s)", p.Src(w), twin.call(p.Func, call, p.Src(w)+".AvailableBuffer()")))
 				}

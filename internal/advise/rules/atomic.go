@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // An atomicField is a field of one word that a mutex of the same struct guards, and nothing else.
@@ -35,28 +36,28 @@ var atomicTypes = map[types.BasicKind][2]string{
 func atomicWord(p *advise.Pass, m types.Object) []report.Fix {
 	mu, ok := m.(*types.Var)
 	if !ok || !mu.IsField() || mu.Embedded() || mu.Exported() {
-		return p.No("%s is no field that only the package can see", m.Name())
+		return p.No(missing.ShownMutex, m.Name())
 	}
 	if !p.Pkg.AtLeast(19) {
-		return p.No("go.mod is for a Go before 1.19, which introduced the types of sync/atomic")
+		return p.No(missing.OlderGo, 19, "the types of sync/atomic")
 	}
 	a := &atomicField{p: p, mu: mu, counted: map[*ast.Ident]bool{}}
 	for _, d := range p.File.AST.Decls {
 		if decl, ok := d.(*ast.FuncDecl); ok && decl.Body != nil && !code.IsInitializer(decl) {
-			if why := a.function(p.On(&advise.Function{Func: p.In(p.File, decl)})); why != "" {
-				return p.No("%s", why)
+			if why := a.function(p.On(&advise.Function{Func: p.In(p.File, decl)})); why.Fact != "" {
+				return p.Because(why)
 			}
 		}
 	}
 	if a.field == nil {
-		return p.No("the code does not show which field %s guards", mu.Name())
+		return p.No(missing.GuardedField, mu.Name())
 	}
-	if why := a.declaration(); why != "" {
-		return p.No("%s", why)
+	if why := a.declaration(); why.Fact != "" {
+		return p.Because(why)
 	}
 	for id, o := range p.Info().Uses {
 		if (o == a.mu || o == a.field) && !a.counted[id] {
-			return p.No("%s is used at line %d in another way than to be locked, read or written once, and unlocked", id.Name, p.Pkg.Fset.Position(id.Pos()).Line)
+			return p.No(missing.OtherwiseUsed, id.Name, p.Pkg.Fset.Position(id.Pos()).Line)
 		}
 	}
 	p.Need("sync/atomic")
@@ -64,7 +65,7 @@ func atomicWord(p *advise.Pass, m types.Object) []report.Fix {
 }
 
 // function changes the regions of a function that the mutex guards.
-func (a *atomicField) function(p *advise.Pass) (why string) {
+func (a *atomicField) function(p *advise.Pass) (why missing.Reason) {
 	ast.Inspect(p.Decl.Body, func(n ast.Node) bool {
 		var list []ast.Stmt
 		switch n := n.(type) {
@@ -76,11 +77,11 @@ func (a *atomicField) function(p *advise.Pass) (why string) {
 			list = n.Body
 		}
 		for i, st := range list {
-			if why == "" && a.locks(p, st, "Lock", "RLock") != nil {
+			if why.Fact == "" && a.locks(p, st, "Lock", "RLock") != nil {
 				why = a.region(p, list[i:])
 			}
 		}
-		return why == ""
+		return why.Fact == ""
 	})
 	return why
 }
@@ -106,8 +107,8 @@ func (a *atomicField) locks(p *advise.Pass, st ast.Stmt, methods ...string) *ast
 }
 
 // region changes what begins with locking the mutex.
-func (a *atomicField) region(p *advise.Pass, list []ast.Stmt) string {
-	where := fmt.Sprintf("what is locked at line %d is more than one read or write", p.Line(list[0].Pos()))
+func (a *atomicField) region(p *advise.Pass, list []ast.Stmt) missing.Reason {
+	where := missing.MoreThanOneStep.Of(p.Line(list[0].Pos()))
 	if len(list) < 3 {
 		return where
 	}
@@ -123,18 +124,18 @@ func (a *atomicField) region(p *advise.Pass, list []ast.Stmt) string {
 	if from == nil || to == nil || p.Src(from.X) != p.Src(to.X) || !flow.Simple(p.Func, from.X) {
 		return where
 	}
-	if why := a.access(p, body, p.Src(from.X), where); why != "" {
+	if why := a.access(p, body, p.Src(from.X), where); why.Fact != "" {
 		return why
 	}
 	a.counted[from.Sel], a.counted[to.Sel] = true, true
 	for _, st := range []ast.Stmt{lock, unlock} {
 		a.edits = append(a.edits, edit.New(st.Pos(), edit.NextLine(p.Func, st), ""))
 	}
-	return ""
+	return missing.Reason{}
 }
 
 // access changes the statement that reads or writes the field of x.
-func (a *atomicField) access(p *advise.Pass, st ast.Stmt, x, where string) string {
+func (a *atomicField) access(p *advise.Pass, st ast.Stmt, x string, where missing.Reason) missing.Reason {
 	var place ast.Expr
 	write := ""
 	var value ast.Expr
@@ -177,17 +178,17 @@ func (a *atomicField) access(p *advise.Pass, st ast.Stmt, x, where string) strin
 	if !ok || a.field != nil && a.field != field {
 		return where
 	}
-	if why := a.guards(field); why != "" {
+	if why := a.guards(field); why.Fact != "" {
 		return why
 	}
 	if value != nil && !flow.Simple(p.Func, value) {
-		return fmt.Sprintf("line %d does more than to write what it has already", p.Line(st.Pos()))
+		return missing.WritesMore.Of(p.Line(st.Pos()))
 	}
 	if value != nil && p.MentionsVar(value, field) {
-		return fmt.Sprintf("line %d reads and writes %s, which is two steps", p.Line(st.Pos()), field.Name())
+		return missing.ReadsAndWrites.Of(p.Line(st.Pos()), field.Name())
 	}
 	if unsigned := strings.HasPrefix(a.word, "uint"); strings.Contains(write, "-") && unsigned || a.word == "bool" && strings.HasPrefix(write, "Add") {
-		return fmt.Sprintf("line %d takes away from an unsigned number", p.Line(st.Pos()))
+		return missing.TakesFromUnsigned.Of(p.Line(st.Pos()))
 	}
 	a.counted[sel.Sel] = true
 	if write == "" {
@@ -196,7 +197,7 @@ func (a *atomicField) access(p *advise.Pass, st ast.Stmt, x, where string) strin
 			text = t + "(" + text + ")"
 		}
 		a.edits = append(a.edits, edit.Replace(place, text))
-		return ""
+		return missing.Reason{}
 	}
 	if value != nil {
 		text := p.Src(value)
@@ -208,25 +209,25 @@ func (a *atomicField) access(p *advise.Pass, st ast.Stmt, x, where string) strin
 		write = fmt.Sprintf(write, text)
 	}
 	a.edits = append(a.edits, edit.Replace(st, p.Src(sel)+"."+write))
-	return ""
+	return missing.Reason{}
 }
 
 // guards takes a field for the one that the mutex guards.
-func (a *atomicField) guards(field *types.Var) string {
+func (a *atomicField) guards(field *types.Var) missing.Reason {
 	b, ok := field.Type().Underlying().(*types.Basic)
 	if !ok || !field.IsField() || field.Exported() || field.Embedded() {
-		return field.Name() + " is no number or bool that only the package can see"
+		return missing.NoWord.Of(field.Name())
 	}
 	t, ok := atomicTypes[b.Kind()]
 	if !ok {
-		return "package sync/atomic has no type for " + field.Type().String()
+		return missing.NoAtomicType.Of(field.Type())
 	}
 	a.field, a.typ, a.word = field, "atomic."+t[0], t[1]
-	return ""
+	return missing.Reason{}
 }
 
 // declaration changes the fields.
-func (a *atomicField) declaration() (why string) {
+func (a *atomicField) declaration() (why missing.Reason) {
 	p := a.p
 	found := 0
 	ast.Inspect(p.File.AST, func(n ast.Node) bool {
@@ -246,14 +247,14 @@ func (a *atomicField) declaration() (why string) {
 		case *ast.CompositeLit:
 			if st, ok := p.TypeOf(n).Underlying().(*types.Struct); ok && len(n.Elts) > 0 {
 				if _, keyed := n.Elts[0].(*ast.KeyValueExpr); !keyed && slices.Contains(slices.Collect(st.Fields()), a.field) {
-					why = fmt.Sprintf("line %d makes a struct of all its fields in order", p.Line(n.Pos()))
+					why = missing.StructInOrder.Of(p.Line(n.Pos()))
 				}
 			}
 		}
-		return why == ""
+		return why.Fact == ""
 	})
-	if why == "" && found != 2 {
-		why = fmt.Sprintf("%s and %s are not declared each by itself in this file", a.mu.Name(), a.field.Name())
+	if why.Fact == "" && found != 2 {
+		why = missing.NotDeclaredAlone.Of(a.mu.Name(), a.field.Name())
 	}
 	return why
 }

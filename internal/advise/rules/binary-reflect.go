@@ -13,13 +13,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var binaryReflect = &advise.Rule{
 	Name: "binary-reflect", Rank: 38, PerCall: true,
 	Doc: "numbers are read or written with encoding/binary.Read and Write",
 
-	NoFix: "what is read goes into a variable by its address, and its size depends on its type",
+	NoFix: missing.SizeByType,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "encoding/binary.Read", "encoding/binary.Write") == nil || len(call.Args) != 3 {
@@ -50,23 +51,23 @@ var binaryReflect = &advise.Rule{
 func appendedNumber(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 	w, order, x := call.Args[0], call.Args[1], call.Args[2]
 	if !p.Pkg.AtLeast(19) {
-		return p.No("go.mod is for a Go before 1.19, which introduced AppendUint32 and the like")
+		return p.No(missing.OlderGo, 19, "AppendUint32 and the like")
 	}
 	if fn, ok := order.(*ast.SelectorExpr); !ok || p.Src(fn) != "binary.LittleEndian" && p.Src(fn) != "binary.BigEndian" {
-		return p.No("the order of bytes, %s, is only known when the program runs", p.Src(order))
+		return p.No(missing.OrderAtRunTime, p.Src(order))
 	}
 	b, ok := p.TypeOf(x).Underlying().(*types.Basic)
 	if !ok {
-		return p.No("%s is no number, so the patch would have to spell out the size and order of all its fields", p.Src(x))
+		return p.No(missing.FieldsToSpell, p.Src(x))
 	}
 	size, ok := map[types.BasicKind]int{types.Int16: 2, types.Uint16: 2, types.Int32: 4, types.Uint32: 4, types.Int64: 8, types.Uint64: 8}[b.Kind()]
 	if !ok {
-		return p.No("%s has no size of its own that AppendUint16, 32 or 64 writes", p.Src(x))
+		return p.No(missing.NoAppendOfSize, p.Src(x))
 	}
 	value := p.Src(x)
 	if word := fmt.Sprintf("uint%d", 8*size); p.TypeOf(x).String() != word {
 		if p.IsConst(x) {
-			return p.No("the constant %s may not fit into an unsigned number", value)
+			return p.No(missing.ConstantMayNotFit, value)
 		}
 		value = word + "(" + value + ")"
 	}
@@ -88,5 +89,5 @@ func appendedNumber(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 			return p.Fix(report.Mechanical, "append it to bytes", edit.Before(up.Lhs[0], "_, "), edit.Replace(call, text))
 		}
 	}
-	return p.No("Write has two results, and the error of binary.Write is used where there is room for one")
+	return p.No(missing.TwoResults)
 }

@@ -17,13 +17,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var bufferPerCall = &advise.Rule{
 	Name: "buffer-per-call", Rank: 2, PerCall: true,
 	Doc: "a buffer is allocated on every call, although it does not outlive the call",
 
-	NoFix: "its length or capacity is not a constant, so buffers in a pool may be too small",
+	NoFix: missing.PoolTooSmall,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Builtin(call, "make") == nil || !kind.IsBytes(p.TypeOf(call)) {
@@ -47,7 +48,7 @@ var bufferPerCall = &advise.Rule{
 			case loop != nil:
 				f.Title = "buffer allocated in every iteration"
 				f.Advice = "allocate it before the loop, and cut it to [:0] in each iteration"
-				f.NoFix = "it is not made empty with a constant capacity, so an earlier round may have left it too small"
+				f.NoFix = missing.RoundTooSmall.Of()
 				if len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.Statement(loop) == loop && p.IsConst(call.Args[2]) {
 					f.Fixes = p.Fix(report.Ownership, "make it before the loop", edit.Before(loop, p.Src(st)+"\n"), edit.Replace(st, fmt.Sprintf("%s = %s[:0]", b.Name(), b.Name())))
 				}

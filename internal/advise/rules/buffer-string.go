@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -12,13 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var bufferString = &advise.Rule{
 	Name: "buffer-string", Rank: 29,
 	Doc: "a text is put together in a bytes.Buffer, and copied to be a string",
 
-	NoFix: "a strings.Builder cannot do all that is done with the Buffer",
+	NoFix: missing.NotABuilder,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "(*bytes.Buffer).String") == nil {
@@ -38,9 +38,9 @@ var bufferString = &advise.Rule{
 			}
 			decl, value := p.Declared(b)
 			st, isVar := decl.(*ast.DeclStmt)
-			f.NoFix = fmt.Sprintf("%s is not declared by var alone, without a value", b.Name())
-			if use := needsBuffer(p.Func, b); use != "" {
-				f.NoFix = fmt.Sprintf("a strings.Builder cannot take the place of %s: there is %s", b.Name(), use)
+			f.NoFix = missing.NotByVarAlone.Of(b.Name())
+			if need := needsBuffer(p.Func, b); need.Fact != "" {
+				f.NoFix = need
 			} else if isVar && value == nil {
 				spec := st.Decl.(*ast.GenDecl).Specs
 				if vs, ok := spec[0].(*ast.ValueSpec); ok && len(spec) == 1 && len(vs.Names) == 1 {
@@ -53,26 +53,26 @@ var bufferString = &advise.Rule{
 	},
 }
 
-// needsBuffer returns what is done with a bytes.Buffer that cannot be done with a strings.Builder, or "".
-func needsBuffer(f *code.Func, b *types.Var) string {
+// needsBuffer says what is done with a bytes.Buffer that cannot be done with a strings.Builder.
+func needsBuffer(f *code.Func, b *types.Var) missing.Reason {
 	same := []string{"Write", "WriteByte", "WriteRune", "WriteString", "String", "Len", "Grow", "Reset", "Cap"}
 	for _, id := range f.Uses(b) {
 		switch up := f.Parent(id).(type) {
 		case *ast.SelectorExpr:
 			if !slices.Contains(same, up.Sel.Name) {
-				return f.Src(up)
+				return missing.NotABuilderFor.Of(b.Name(), f.Src(up))
 			}
 		case *ast.UnaryExpr:
 			call, ok := f.Parent(up).(*ast.CallExpr)
 			if !ok || up.Op != token.AND || f.Calls(call, "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "io.WriteString") == nil {
 				if ok {
-					return f.Src(call)
+					return missing.NotABuilderFor.Of(b.Name(), f.Src(call))
 				}
-				return f.Src(up)
+				return missing.NotABuilderFor.Of(b.Name(), f.Src(up))
 			}
 		default:
-			return fmt.Sprintf("another use at line %d", f.Line(id.Pos()))
+			return missing.NotABuilderAt.Of(b.Name(), f.Line(id.Pos()))
 		}
 	}
-	return ""
+	return missing.Reason{}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render/words"
 )
 
 // TestTextShapes holds that texts that are put together in loops of all shapes are patched so that the program prints the same, with nothing left
@@ -70,7 +71,7 @@ func TestTextShapes(t *testing.T) {
 		}
 		found = append(found, f.Where.String())
 		if len(f.Fixes) == 0 {
-			fmt.Fprintf(&left, "%s: %s\n", f.Where.Function, f.NoFix)
+			fmt.Fprintf(&left, "%s: %s\n", f.Where.Function, words.Missing(f.Missing))
 			continue
 		}
 		edits, err := patch.Moved(src, text, now, f.Fixes[0].Edits)

@@ -17,13 +17,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var channelUpFront = &advise.Rule{
 	Name: "channel-up-front", Rank: 45,
 	Doc: "all jobs are made and put into a channel before anybody works on them",
 
-	NoFix: "how the jobs are made may depend on when they are received",
+	NoFix: missing.JobsDepend,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(st *ast.AssignStmt) {
 			if len(st.Rhs) != 1 || len(st.Lhs) != 1 {
@@ -76,20 +77,20 @@ var channelUpFront = &advise.Rule{
 func declaredIn(v *types.Var, n ast.Node) bool { return n.Pos() <= v.Pos() && v.Pos() < n.End() }
 
 // apart says which variable both the loop and those who work use, in a way that one of them could notice.
-func (u *upFront) apart() string {
+func (u *upFront) apart() missing.Reason {
 	var seen []*types.Var
-	why := ""
+	var why missing.Reason
 	ast.Inspect(u.loop, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok {
-			return why == ""
+			return why.Fact == ""
 		}
 		v, ok := u.Info().Uses[id].(*types.Var)
 		if !ok || v.IsField() || v == u.ch || u.Local(id) == nil || declaredIn(v, u.loop) || slices.Contains(seen, v) {
-			return why == ""
+			return why.Fact == ""
 		}
 		seen = append(seen, v)
-		if why = u.shared(v); why != "" {
+		if why = u.shared(v); why.Fact != "" {
 			return false
 		}
 		return true
@@ -98,14 +99,14 @@ func (u *upFront) apart() string {
 }
 
 // shared says what speaks against a variable that is declared outside of the loop and used in it.
-func (u *upFront) shared(v *types.Var) string {
+func (u *upFront) shared(v *types.Var) missing.Reason {
 	is := func(o types.Object) bool { return o == v }
 	if kind.IsSync(v.Type()) {
-		return fmt.Sprintf("the loop waits for others with %s", v.Name())
+		return missing.LoopWaits.Of(v.Name())
 	}
 	written := flow.Assigns(u.Func, u.loop, is)
 	if written && kind.Refers(v.Type()) {
-		return fmt.Sprintf("the loop changes %s, which may lead to what was sent", v.Name())
+		return missing.LoopChangesSent.Of(v.Name())
 	}
 	for _, id := range u.Uses(v) {
 		if code.Within(id, u.loop) {
@@ -118,52 +119,52 @@ func (u *upFront) shared(v *types.Var) string {
 		}
 		switch {
 		case written:
-			return fmt.Sprintf("the loop changes %s, and others use it", v.Name())
+			return missing.LoopChangesUsed.Of(v.Name())
 		case owner.ChangedAt(u.Func, id):
-			return fmt.Sprintf("others change %s, and the loop uses it", v.Name())
+			return missing.OthersChange.Of(v.Name())
 		case kind.IsShareable(v.Type()), owner.OwnPart(u.Func, id):
 		case !owner.OnlyReads(u.Func, id):
-			return fmt.Sprintf("others may change what %s leads to", v.Name())
+			return missing.OthersMayChange.Of(v.Name())
 		default:
 			for _, other := range u.Uses(v) {
 				if code.Within(other, u.loop) && !owner.OnlyReads(u.Func, other) && !owner.OwnPart(u.Func, other) {
-					return fmt.Sprintf("the loop may change what %s leads to, and others use it", v.Name())
+					return missing.LoopMayChange.Of(v.Name())
 				}
 			}
 		}
 	}
-	return ""
+	return missing.Reason{}
 }
 
 // state says which variable of the package the loop uses, by itself or in functions of the package that it calls, that is ever changed.
-func (u *upFront) state() string {
+func (u *upFront) state() missing.Reason {
 	seen := map[*types.Func]bool{}
-	var look func(p *code.Func, n ast.Node, depth int) string
-	look = func(p *code.Func, n ast.Node, depth int) (why string) {
+	var look func(p *code.Func, n ast.Node, depth int) missing.Reason
+	look = func(p *code.Func, n ast.Node, depth int) (why missing.Reason) {
 		ast.Inspect(n, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.Ident:
 				v, ok := p.Info().Uses[n].(*types.Var)
 				if ok && !v.IsField() && v.Parent() == p.Pkg.Types.Scope() && !kind.IsShareable(v.Type()) && (v.Exported() && p.Pkg.Name != "main" || changed(p, v)) {
-					why = fmt.Sprintf("making a job uses %s, which may change meanwhile", v.Name())
+					why = missing.JobUses.Of(v.Name())
 				}
 			case *ast.CallExpr:
 				fn := p.Callee(n)
 				if fn == nil || fn.Pkg() != p.Pkg.Types || seen[fn.Origin()] {
-					return why == ""
+					return why.Fact == ""
 				}
 				seen[fn.Origin()] = true
 				decl, f := p.DeclOf(fn)
 				if decl == nil || decl.Body == nil || depth == 0 {
 					if recv := fn.Signature().Recv(); recv == nil || !types.IsInterface(recv.Type()) {
-						why = fmt.Sprintf("what %s does is not known", fn.Name())
+						why = missing.WhatItDoes.Of(fn.Name())
 					}
-					return why == ""
+					return why.Fact == ""
 				}
 				q := p.In(f, decl)
 				why = look(q, decl.Body, depth-1)
 			}
-			return why == ""
+			return why.Fact == ""
 		})
 		return why
 	}
@@ -204,15 +205,14 @@ const fewJobs = 64
 // whether somebody wants the jobs or not: when all who work are done, what is left is received by the function, which knows then
 // that nothing the loop does happens any more.
 func (u *upFront) streamed() []report.Fix {
-	for _, check := range []func() string{u.order, u.received, u.plain, u.apart, u.state} {
-		if u.Why = check(); u.Why != "" {
-			return nil
+	for _, check := range []func() missing.Reason{u.order, u.received, u.plain, u.apart, u.state} {
+		if why := check(); why.Fact != "" {
+			return u.Because(why)
 		}
 	}
 	results, returns, why := u.failures()
-	if why != "" {
-		u.Why = why
-		return nil
+	if why.Fact != "" {
+		return u.Because(why)
 	}
 	closing := u.list[u.at+1]
 	begin, end := "go func() {\ndefer close("+u.ch.Name()+")\n", "\nfor range "+u.ch.Name()+" { // what nobody took\n}"
@@ -238,28 +238,28 @@ func (u *upFront) streamed() []report.Fix {
 
 // order finds the statements that there have to be: the loop, close, and the one that waits for all who work. Between them nothing may
 // end the function.
-func (u *upFront) order() string {
+func (u *upFront) order() missing.Reason {
 	if !u.Pkg.AtLeast(22) {
-		return "the version of Go in go.mod is older than loops whose variables are new in each round"
+		return missing.OlderGo.Of(22, "loops whose variables are new in each round")
 	}
 	if u.at+1 == len(u.list) || !u.closes(u.list[u.at+1]) {
-		return "the channel is not closed right behind the loop"
+		return missing.NotClosedBehind.Of()
 	}
 	for i := u.at + 2; i < len(u.list); i++ {
 		if st, ok := u.list[i].(*ast.ExprStmt); ok {
 			if call := u.Calls(st.X, "(*sync.WaitGroup).Wait"); call != nil {
 				u.wait = i
 				if u.workers = u.Local(call.Fun.(*ast.SelectorExpr).X); u.workers == nil {
-					return "who works is not in a WaitGroup of the function"
+					return missing.NoGroupOfFunction.Of()
 				}
-				return ""
+				return missing.Reason{}
 			}
 		}
 		if flow.MayEnd(u.Func, u.list[i]) {
-			return "the function may end before all who work are waited for"
+			return missing.EndsBeforeWait.Of()
 		}
 	}
-	return "the block does not wait for all who work, with a WaitGroup"
+	return missing.NoWait.Of()
 }
 
 func (u *upFront) closes(s ast.Stmt) bool {
@@ -281,48 +281,48 @@ func (u *upFront) inWindow(n ast.Node) bool {
 
 // received says what else is done with the channel than to send in the loop, to close it, and to receive until there is no more. How full
 // it is must not matter to anybody, and all who receive have to be waited for.
-func (u *upFront) received() string {
+func (u *upFront) received() missing.Reason {
 	for _, id := range u.Uses(u.ch) {
 		switch {
 		case code.Within(id, u.list[u.at+1]): // close
 		case code.Within(id, u.loop):
 			send, ok := u.Parent(id).(*ast.SendStmt)
 			if !ok || send.Chan != id {
-				return "the loop does more with the channel than to send"
+				return missing.LoopUsesChannel.Of()
 			}
 		case !u.inWindow(id):
-			return "the channel is used elsewhere, too"
+			return missing.ChannelElsewhere.Of()
 		default:
-			if why := u.receiver(id); why != "" {
+			if why := u.receiver(id); why.Fact != "" {
 				return why
 			}
 		}
 	}
-	return ""
+	return missing.Reason{}
 }
 
 // receiver says what is wrong with a use of the channel by somebody who works.
-func (u *upFront) receiver(id *ast.Ident) string {
+func (u *upFront) receiver(id *ast.Ident) missing.Reason {
 	worker := u.Literal(id)
 	if worker == nil || !u.waitedFor(worker) {
-		return "somebody receives who is not started with a function literal in the WaitGroup that is waited for"
+		return missing.ReceiverNotWaited.Of()
 	}
 	switch up := u.Parent(id).(type) {
 	case *ast.RangeStmt:
 		if up.X == id {
-			return ""
+			return missing.Reason{}
 		}
 	case *ast.UnaryExpr:
 		if up.Op == token.ARROW && alwaysReceives(u.Func, up) {
-			return ""
+			return missing.Reason{}
 		}
 	case *ast.CallExpr:
 		i := slices.Index(up.Args, ast.Expr(id))
 		if fn := u.Callee(up); fn != nil && i >= 0 && onlyReceives(u.Func, fn, i) {
-			return ""
+			return missing.Reason{}
 		}
 	}
-	return "how many jobs are waiting may matter to who receives"
+	return missing.WaitingMatters.Of()
 }
 
 // waitedFor reports whether a function literal is a goroutine of the WaitGroup.
@@ -395,9 +395,9 @@ func onlyReceives(of *code.Func, fn *types.Func, i int) bool {
 }
 
 // plain says what the loop does that would be something else in a goroutine of its own.
-func (u *upFront) plain() (why string) {
+func (u *upFront) plain() (why missing.Reason) {
 	if flow.GoesOut(u.Func, u.loop) {
-		return "the loop goes on elsewhere"
+		return missing.LoopGoesOn.Of()
 	}
 	var recovers bool
 	ast.Inspect(u.Decl, func(n ast.Node) bool {
@@ -405,33 +405,33 @@ func (u *upFront) plain() (why string) {
 		return !recovers
 	})
 	if recovers {
-		return "the function recovers from panics, and the loop may be where they come from"
+		return missing.FunctionRecovers.Of()
 	}
 	ast.Inspect(u.loop, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
-			why = "the loop makes functions, which may use what others change"
+			why = missing.LoopMakesFunctions.Of()
 		case *ast.DeferStmt:
-			why = "the loop defers something until the function ends"
+			why = missing.LoopDefers.Of()
 		case *ast.GoStmt:
-			why = "the loop starts goroutines"
+			why = missing.LoopStarts.Of()
 		case *ast.CallExpr:
 			fn := u.Callee(n)
 			switch {
 			case u.Builtin(n, "panic") != nil:
-				why = "the loop panics, from which a caller may recover"
+				why = missing.LoopPanics.Of()
 			case fn == nil && !u.Info().Types[n.Fun].IsType() && !u.Info().Types[n.Fun].IsBuiltin():
-				why = "the loop calls what is only known at run time"
+				why = missing.LoopCallsUnknown.Of()
 			case fn == nil:
 			case fn.FullName() == "runtime.Goexit", fn.Pkg() != nil && fn.Pkg().Path() == "testing" && strings.HasPrefix(fn.Name(), "Fa"), strings.HasSuffix(fn.Name(), "FailNow"):
-				why = "the loop may end the goroutine that it is in"
+				why = missing.LoopEndsGoroutine.Of()
 			case fn.Signature().Recv() != nil && types.IsInterface(fn.Signature().Recv().Type()) && !kind.IsContext(fn.Signature().Recv().Type()) && fn.Name() != "Error":
-				why = "the loop calls what is only known at run time"
+				why = missing.LoopCallsUnknown.Of()
 			}
 		}
-		return why == ""
+		return why.Fact == ""
 	})
-	if why != "" {
+	if why.Fact != "" {
 		return why
 	}
 	// What is sent belongs to who receives it.
@@ -447,7 +447,7 @@ func (u *upFront) plain() (why string) {
 			}
 			v, ok := u.Info().Uses[id].(*types.Var)
 			if ok && !v.IsField() && declaredIn(v, u.loop) && kind.Refers(v.Type()) && !code.Within(id, send) && (id.Pos() > send.End() || u.advances(id)) {
-				why = fmt.Sprintf("%s is used when it may have been sent", v.Name())
+				why = missing.UsedWhenSent.Of(v.Name())
 			}
 			return true
 		})
@@ -464,7 +464,7 @@ func (u *upFront) advances(n ast.Node) bool {
 
 // failures returns the statements that end the loop and the function with an error, and what they return before it, which has to be
 // the same for all.
-func (u *upFront) failures() (results string, returns []*ast.ReturnStmt, why string) {
+func (u *upFront) failures() (results string, returns []*ast.ReturnStmt, why missing.Reason) {
 	var sig *types.Signature
 	if lit := u.Literal(u.loop); lit != nil {
 		sig = u.TypeOf(lit).(*types.Signature)
@@ -473,25 +473,25 @@ func (u *upFront) failures() (results string, returns []*ast.ReturnStmt, why str
 	}
 	ast.Inspect(u.loop, func(n ast.Node) bool {
 		r, ok := n.(*ast.ReturnStmt)
-		if !ok || why != "" {
-			return why == ""
+		if !ok || why.Fact != "" {
+			return why.Fact == ""
 		}
 		k := len(r.Results)
 		if k == 0 || k != sig.Results().Len() || !types.Identical(sig.Results().At(k-1).Type(), types.Universe.Lookup("error").Type()) || !u.isFailure(r) {
-			why = "the loop may end the function before any job is begun, and not for an error"
+			why = missing.LoopEndsFunction.Of()
 			return false
 		}
 		text := ""
 		for _, e := range r.Results[:k-1] {
 			lit, isLit := e.(*ast.CompositeLit)
 			if !u.IsConst(e) && !u.Info().Types[e].IsNil() && !(isLit && len(lit.Elts) == 0) {
-				why = "what the loop returns with an error would have to be kept"
+				why = missing.ErrorResultKept.Of()
 				return false
 			}
 			text += u.Src(e) + ", "
 		}
 		if returns = append(returns, r); len(returns) > 1 && text != results {
-			why = "the loop returns this with one error, and that with another"
+			why = missing.DifferentErrors.Of()
 		}
 		results = text
 		return true

@@ -11,13 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var closurePerCall = &advise.Rule{
 	Name: "closure-per-call", Rank: 6, PerCall: true,
 	Doc: "a function literal that captures variables is allocated for every call",
 
-	NoFix: "who is given the function literal may keep it",
+	NoFix: missing.LiteralMayBeKept,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(lit *ast.FuncLit) {
 			line := p.Lines[p.Line(lit.Pos())]
@@ -34,7 +35,7 @@ var closurePerCall = &advise.Rule{
 				Claim:  fmt.Sprintf("it captures %s, and is kept by somebody for all that the compiler knows, so it and what it changes are on the heap", strings.Join(captured, ", ")),
 				Advice: "make it a method, or give it what it needs as arguments; or make it once, and use it again",
 				Risk:   "what is captured is seen as it is when the function is called, arguments as they were before",
-				NoFix:  fmt.Sprintf("who is given the function literal may keep it, and %s with it", strings.Join(captured, ", ")),
+				NoFix:  missing.LiteralMayKeep.Of(strings.Join(captured, ", ")),
 			})
 		})
 	},

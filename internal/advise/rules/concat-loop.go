@@ -16,13 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var concatLoop = &advise.Rule{
 	Name: "concat-loop", Rank: 15,
 	Doc: "a text grows in a loop, and is copied whole each time",
 
-	NoFix: "the loop does more with the text than to add to it",
+	NoFix: missing.NotOnlyAdded,
 	Find: func(p *advise.Pass) {
 		type growth struct {
 			loop ast.Stmt
@@ -62,7 +63,7 @@ const (
 	textOther  textUse = iota // something that a Builder cannot do
 	textAdded                 // s += x, s = s + x
 	textLength                // len(s), s == ""
-	textReset                 // s = ""
+	textReset                 // s = "", or another text
 	textRead                  // any other use of its value
 )
 
@@ -88,19 +89,19 @@ type builtUse struct {
 func built(p *advise.Pass, loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) []report.Fix {
 	at := p.Statement(loop)
 	if at == nil || p.IsParamResult(s) || flow.Captured(p.Func, s, p.Decl.Body) || flow.GoesOut(p.Func, loop) || jumps(p.Func) {
-		p.Why = "the text may be seen before the loop is over"
+		p.No(missing.SeenBeforeEnd)
 		return nil
 	}
 	if b, ok := types.Unalias(s.Type()).(*types.Basic); !ok || b.Kind() != types.String {
-		return p.No("%s has a type of its own, and String returns a string", s.Name())
+		return p.No(missing.OwnTypeAndString, s.Name())
 	}
 	t := builtTextOf(p.Func, s, p.LocalName("text"))
 	for _, u := range t.uses {
 		if ref, ok := p.Parent(u.at).(*ast.UnaryExpr); ok && ref.Op == token.AND {
-			return p.No("the text may be changed through &%s", s.Name())
+			return p.No(missing.ChangedByAddress, s.Name())
 		}
 		if code.Within(u.at, loop) && u.what == textOther {
-			p.Why = "the loop does more with the text than to add to it and look at it"
+			p.No(missing.NotOnlyAddedOrRead)
 			return nil
 		}
 	}
@@ -125,7 +126,7 @@ func builtWith(p *advise.Pass, t *builtText, at, loop ast.Stmt, title string) []
 		if edits != nil {
 			p.Need("strings")
 			if fixes := p.Fix(report.Mechanical, title, edits...); fixes != nil {
-				p.Why = ""
+				p.Why = missing.Reason{}
 				return fixes
 			}
 		}
@@ -184,6 +185,9 @@ func textUseOf(f *code.Func, t *builtText, id *ast.Ident) builtUse {
 		}
 		v, add := addsText(f, up)
 		if v != t.s || add == nil {
+			if up.Tok == token.ASSIGN && len(up.Lhs) == 1 && !f.MentionsVar(up.Rhs[0], t.s) && f.Statement(up) == ast.Stmt(up) {
+				u.what, u.edit = textReset, edit.Replace(up, t.name+".Reset()\n"+text.Writes(f, t.name, up.Rhs[0]))
+			}
 			break
 		}
 		parts := summands(f, add)
@@ -373,7 +377,7 @@ func grownText(p *advise.Pass, loop ast.Stmt, s *types.Var, all []*ast.AssignStm
 	if front {
 		f.Claim += "; what is added comes in front, so a Builder alone does not help"
 		f.Advice = "find out how much is to be added, and add it once"
-		f.NoFix = "the loop does more than to add one text in front until there is enough"
+		f.NoFix = missing.NotOnlyPadded.Of()
 		if len(all) == 1 {
 			f.Fixes = padded(p, loop, s, worst)
 		}

@@ -16,13 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var constError = &advise.Rule{
 	Name: "const-error", Rank: 18, PerCall: true,
 	Doc: "an error that is always the same is made for every call",
 
-	NoFix: "it is below the share that is worth a change",
+	NoFix: missing.BelowShare,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "errors.New", "fmt.Errorf") == nil || len(call.Args) != 1 || p.Startup(call) {

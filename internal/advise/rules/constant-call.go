@@ -15,13 +15,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var constantCall = &advise.Rule{
 	Name: "constant-call", Rank: 3, PerCall: true,
 	Doc: "a result that is always the same is computed in every call",
 
-	NoFix: "who gets the result may change it",
+	NoFix: missing.ResultMayChange,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)
@@ -48,7 +49,7 @@ var constantCall = &advise.Rule{
 				f.Claim = fmt.Sprintf("%s takes nothing, and makes new memory with the same content each time", fn.Name())
 				f.Advice = "keep one in a variable of the package where nobody changes it, or let the caller hand down the one it has"
 				f.Risk = "who changes it changes it for all"
-				f.NoFix = fmt.Sprintf("who gets the result of %s may change it", fn.Name())
+				f.NoFix = missing.ResultOfMayChange.Of(fn.Name())
 			default:
 				return
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 	amount "github.com/hone-perf/hone/internal/unit"
 )
 
@@ -24,7 +25,7 @@ var contendedLock = &advise.Rule{
 	Name: "contended-lock", Rank: 20,
 	Doc: "goroutines wait for a contended mutex",
 
-	NoFix: "hone does not know what else the mutex guards",
+	NoFix: missing.Guarded,
 	Find: func(p *advise.Pass) {
 		if p.Costs.Total[cost.Blocked]+p.Costs.Total[cost.Held] == 0 {
 			return
@@ -185,7 +186,7 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 		f.Claim += "; RLock and RUnlock also write to the mutex, so readers contend as much as with a Mutex, and each writer waits for all of them"
 		f.Advice = "for one word, a type of sync/atomic: readers then only read; for more, a pointer to a value that never changes, in an atomic.Pointer; else a Mutex, which is cheaper for so short a time"
 		f.Risk = "values that have to change together need one pointer, and writers that read first need CompareAndSwap, or a mutex among themselves"
-		f.NoFix = fmt.Sprintf("what %s guards may have to change together, which no single atomic operation does", m.Name())
+		f.NoFix = missing.ChangeTogether.Of(m.Name())
 	case oneWord(q.Func, list):
 		f.Claim += "; it only guards reads and writes of one word"
 		f.Advice = "a type of sync/atomic does that without a mutex"
@@ -194,11 +195,11 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 	case len(work) > 0:
 		f.Claim += fmt.Sprintf("; while it is held, %s %s", q.Decl.Name.Name, strings.Join(work, " and "))
 		f.Advice = "do before Lock what needs nothing that the mutex guards; then, if it is still not enough, several mutexes, each for a part of the data"
-		f.NoFix = fmt.Sprintf("what %s does while it holds the mutex needs more than its parameters, and may need what the mutex guards", q.Decl.Name.Name)
+		f.NoFix = missing.WorkNeedsMore.Of(q.Decl.Name.Name)
 		f.Fixes = narrowed(q, worst)
 	default:
 		f.Advice = "hold it for a shorter time, or have several, each for a part of the data, picked by a hash of the key"
-		f.NoFix = fmt.Sprintf("the code does not say which part of the data can do without %s", m.Name())
+		f.NoFix = missing.PartWithout.Of(m.Name())
 	}
 	q.Report(worst.lock, sum, f)
 }

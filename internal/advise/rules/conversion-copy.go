@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var conversionCopy = &advise.Rule{
 	Name: "conversion-copy", Rank: 9,
 	Doc: "a text is copied to bytes, or bytes to a text, for a function that has a twin for the other",
 
-	NoFix: "the function has no twin that takes what there is",
+	NoFix: missing.NoTwin,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if s := p.BytesOf(call); s != nil && !p.IsConst(s) {
@@ -141,7 +142,7 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 		f.Fixes = p.Fix(report.Mechanical, "take the function for texts", edit.Replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.Src(s), text)))
 	case p.Calls(up, "bytes.NewReader") != nil:
 		f.Advice = "strings.NewReader reads a text without a copy"
-		f.NoFix = "the reader is not given to an interface, and a *strings.Reader is of another type"
+		f.NoFix = missing.ReaderOfOtherType.Of()
 		if outer, ok := p.Parent(up).(*ast.CallExpr); ok && interfaceParam(p.Func, outer, up) {
 			p.Need("strings")
 			f.Fixes = p.Fix(report.Mechanical, "read the text", edit.Replace(up, "strings.NewReader("+p.Src(s)+")"))
@@ -159,7 +160,7 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 			f.Also = append(f.Also, e)
 			edits = append(edits, edit.Before(e, "string("), edit.After(e, ")"))
 		}
-		f.NoFix = fn.Name() + " is in another file"
+		f.NoFix = missing.AnotherFile.Of(fn.Name())
 		if _, file := p.DeclOf(fn); file == p.File {
 			f.Fixes = p.Fix(report.Mechanical, "give package fmt a copy", edits...)
 		}
@@ -207,7 +208,7 @@ func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 		f.Fixes = p.Fix(report.Mechanical, "write the bytes", edit.New(up.Fun.(*ast.SelectorExpr).Sel.Pos(), up.End(), "Write("+p.Src(b)+")"))
 	case p.Calls(up, "io.WriteString") != nil && at == 1:
 		f.Advice = "Write takes bytes"
-		f.NoFix = p.Src(up.Args[0]) + " is no variable, whose Write could be called"
+		f.NoFix = missing.NoVariableToWrite.Of(p.Src(up.Args[0]))
 		if !addressed(p.Func, up.Args[0]) {
 			f.Fixes = p.Fix(report.Mechanical, "write the bytes", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(up.Args[0]), p.Src(b))))
 		}
@@ -221,7 +222,7 @@ func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 		f.Fixes = p.Fix(report.Mechanical, "take the function for bytes", edit.Replace(up, fmt.Sprintf("bytes.%s(%s, %s)", fn.Name(), p.Src(b), second)))
 	case p.Calls(up, "strings.NewReader") != nil:
 		f.Advice = "bytes.NewReader reads bytes without a copy, as long as nobody changes them"
-		f.NoFix = fmt.Sprintf("somebody may change %s before all of it is read", p.Src(b))
+		f.NoFix = missing.ChangedBeforeRead.Of(p.Src(b))
 	default:
 		return
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var convertedResult = &advise.Rule{
 	Name: "converted-result", Rank: 9,
 	Doc: "what a function makes is converted by its caller, which copies it once more",
 
-	NoFix: "the function would need another result type",
+	NoFix: missing.OtherResult,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(conv *ast.CallExpr) {
 			if arg := p.BytesOf(conv); arg != nil {
@@ -53,7 +54,7 @@ func convertedBack(p *advise.Pass, conv *ast.CallExpr, arg ast.Expr, from, to, l
 		Claim:  fmt.Sprintf("%s makes a %s of %s that it has, and %s(…) copies it back", fn.Name(), from, theType(to), to),
 		Advice: fmt.Sprintf("let %s return %s, or append to a buffer that the caller has; where others need the %s, in a second function", fn.Name(), theType(to), from),
 		Risk:   fmt.Sprintf("%s gets another result, which changes all that call it", fn.Name()),
-		NoFix:  fmt.Sprintf("%s would need another result type, and others that call it rely on this one", fn.Name()),
+		NoFix:  missing.OtherResultOf.Of(fn.Name()),
 	}
 	if q.File == p.File {
 		for _, e := range made {
@@ -142,24 +143,24 @@ func copiesInto(f *code.Func, e ast.Expr, typ string) bool {
 // withoutConversions is a fix for a function of the file that only callers which convert its result call.
 func withoutConversions(p *advise.Pass, q *code.Func, fn *types.Func, made []ast.Expr, to string) []report.Fix {
 	if q.File != p.File || fn.Exported() || fn.Signature().Recv() != nil || fn.Signature().TypeParams() != nil || len(q.Decl.Type.Results.List[0].Names) > 0 {
-		return p.No("%s is exported, a method or in another file, so who else calls it is not known", fn.Name())
+		return p.No(missing.CallersUnknown, fn.Name())
 	}
 	var edits []edit.Edit
 	for _, e := range made {
 		arg, _ := q.Conversion(e)
 		if arg == nil {
-			return p.No("%s would return the array of its buffer", fn.Name())
+			return p.No(missing.ReturnsItsArray, fn.Name())
 		}
 		if to == "[]byte" { // which somebody else must not have
 			v := q.Local(arg)
 			if v == nil || q.IsParamResult(v) || !owner.OwnList(q, v) {
-				return p.No("%s is not only known to %s, so its caller may need a copy", q.Src(arg), fn.Name())
+				return p.No(missing.CallerNeedsCopy, q.Src(arg), fn.Name())
 			}
 			if !types.Identical(v.Type(), types.NewSlice(types.Typ[types.Byte])) {
-				return p.No("%s has a type of its own", q.Src(arg))
+				return p.No(missing.OwnType, q.Src(arg))
 			}
 		} else if !types.Identical(q.TypeOf(arg), types.Typ[types.String]) {
-			return p.No("%s has a type of its own", q.Src(arg))
+			return p.No(missing.OwnType, q.Src(arg))
 		}
 		edits = append(edits, edit.Replace(e, q.Src(arg)))
 	}
@@ -167,11 +168,11 @@ func withoutConversions(p *advise.Pass, q *code.Func, fn *types.Func, made []ast
 	for _, id := range p.Pkg.UsesOf(fn) {
 		call, isCall := above[id].(*ast.CallExpr)
 		if !isCall || call.Fun != ast.Expr(id) || id.Pos() < p.File.AST.FileStart || id.Pos() >= p.File.AST.FileEnd {
-			return p.No("%s is also used where nobody converts its result", fn.Name())
+			return p.No(missing.UsedUnconverted, fn.Name())
 		}
 		conv, isConv := above[call].(*ast.CallExpr)
 		if !isConv || p.TypeOf(conv) == nil || types.TypeString(p.TypeOf(conv), nil) != map[string]string{"[]byte": "[]byte", "string": "string"}[to] || !p.Info().Types[conv.Fun].IsType() {
-			return p.No("%s is also called where nobody converts its result", fn.Name())
+			return p.No(missing.CalledUnconverted, fn.Name())
 		}
 		edits = append(edits, edit.New(conv.Pos(), call.Pos(), ""), edit.New(call.End(), conv.End(), ""))
 	}
@@ -226,6 +227,6 @@ func assertedBack(p *advise.Pass) {
 		Claim:  fmt.Sprintf("%s only returns values of type %s, which are copied to the heap for its result type %s, and all that call it turn them back", fn.Name(), name, types.TypeString(fn.Signature().Results().At(0).Type(), p.Qualifier())),
 		Advice: fmt.Sprintf("let %s return %s", fn.Name(), name),
 		Risk:   fmt.Sprintf("%s gets another result type, which changes all that call it", fn.Name()),
-		NoFix:  fmt.Sprintf("%s would need another result type, and others may need its type for an interface", fn.Name()),
+		NoFix:  missing.OtherResultForInterface.Of(fn.Name()),
 	})
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var deferInLoop = &advise.Rule{
 	Name: "defer-in-loop", Rank: 10,
 	Doc: "defer in a loop: each iteration allocates a record on the heap, and all of them run at the end",
 
-	NoFix: "a call at the end of the round would not run when something panics before it",
+	NoFix: missing.PanicsBefore,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(d *ast.DeferStmt) {
 			if p.Loop(d) == nil {

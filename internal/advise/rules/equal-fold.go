@@ -11,13 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var equalFold = &advise.Rule{
 	Name: "equal-fold", Rank: 24,
 	Doc: "texts are made lower case, or upper case, only to be compared",
 
-	NoFix: "EqualFold takes a few letters for the same that ToLower and ToUpper do not",
+	NoFix: missing.FoldsLetters,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(e *ast.BinaryExpr) {
 			if e.Op != token.EQL && e.Op != token.NEQ {
@@ -40,10 +41,10 @@ var equalFold = &advise.Rule{
 			s, ok := p.Text(text)
 			switch {
 			case !ok:
-				f.NoFix = fmt.Sprintf("%s is not a constant, and EqualFold takes a few letters for the same that %s does not", p.Src(text), p.Callee(at).Name())
+				f.NoFix = missing.ConstantFold.Of(p.Src(text), p.Callee(at).Name())
 			case a != nil && b != nil:
 			case !foldsAlike(s, p.Callee(at).Name()):
-				f.NoFix = fmt.Sprintf("EqualFold does not say the same of all texts that are compared with %q", s)
+				f.NoFix = missing.FoldsText.Of(s)
 			default:
 				not := map[token.Token]string{token.NEQ: "!"}[e.Op]
 				f.Risk, f.Safe = "none: no letter beside a to z is taken for one in this text by one and not by the other", true

@@ -9,13 +9,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var errorPerCall = &advise.Rule{
 	Name: "error-per-call", Rank: 18, PerCall: true,
 	Doc: "errors are built on a hot path",
 
-	NoFix: "hone does not know whether callers read the message",
+	NoFix: missing.ReadersUnknown,
 	Find: func(p *advise.Pass) {
 		if makesError(p.Func, p.Info().Defs[p.Decl.Name]) && calledHere(p) {
 			return // who calls it is told

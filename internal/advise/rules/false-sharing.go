@@ -8,13 +8,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var falseSharing = &advise.Rule{
 	Name: "false-sharing", Rank: 47,
 	Doc: "goroutines count in words that share a cache line",
 
-	NoFix: "padding would change the type of the elements, and all that use them",
+	NoFix: missing.OtherElements,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)
@@ -47,7 +48,7 @@ var falseSharing = &advise.Rule{
 				Claim:  fmt.Sprintf("%s are %d bytes each, so several share a 64-byte cache line: each write takes the line away from the other cores", p.Src(index.X), size),
 				Advice: "count in a variable of the goroutine and add it up at the end; or pad each counter to 64 bytes (128 on some CPUs)",
 				Risk:   "it shows only on several cores; padding takes memory",
-				NoFix:  fmt.Sprintf("the elements of %s would need another type, and all that use them have to change with it", p.Src(index.X)),
+				NoFix:  missing.OtherElementsOf.Of(p.Src(index.X)),
 			})
 		})
 	},

@@ -17,13 +17,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var fmtText = &advise.Rule{
 	Name: "fmt-text", Rank: 13, PerCall: true,
 	Doc: "fmt formats strings and numbers; + and strconv do it without boxing",
 
-	NoFix: "only package fmt can print some of the parts",
+	NoFix: missing.OnlyFmt,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") == nil || len(call.Args) == 0 || call.Ellipsis.IsValid() {
@@ -51,9 +52,9 @@ var fmtText = &advise.Rule{
 			} else if list, ok := texts(p).Formatted(call); ok && text.Dynamic(list) > 0 && p.Worth(c) {
 				f.Fixes = addedUp(p, call, list)
 			} else if ok && text.Dynamic(list) == 0 {
-				f.NoFix = "all of its parts are constants, and the text may be one as well"
+				f.NoFix = missing.AllConstant.Of()
 			} else if !ok && p.Calls(call, "fmt.Sprintf") == nil {
-				f.NoFix = name + " puts spaces between some of its arguments, and leaves them out between others"
+				f.NoFix = missing.SpacesBetween.Of(name)
 			}
 			p.Report(call, c, f)
 		})
@@ -78,7 +79,7 @@ func formatting(name string) func(*cost.Chain) bool {
 func addedUp(p *advise.Pass, call *ast.CallExpr, list []text.Piece) []report.Fix {
 	list = text.Joined(list)
 	if len(list) > maxSummands {
-		p.Why = "it has more parts than + adds up at once"
+		p.No(missing.TooManyParts)
 		return nil
 	}
 	var parts []string
@@ -88,7 +89,7 @@ func addedUp(p *advise.Pass, call *ast.CallExpr, list []text.Piece) []report.Fix
 			continue
 		}
 		if v.Expr == "" {
-			p.Why = "a part of it is no string or number"
+			p.No(missing.NoStringOrNumber)
 			return nil
 		}
 		p.Need(v.Needs...)

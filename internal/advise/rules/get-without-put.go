@@ -17,13 +17,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var getWithoutPut = &advise.Rule{
 	Name: "get-without-put", Rank: 40, PerCall: true,
 	Doc: "a value taken out of a sync.Pool is not put back",
 
-	NoFix: "Put is called in a way that a deferred call cannot take the place of",
+	NoFix: missing.NoPlaceForDefer,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "(*sync.Pool).Get") == nil {
@@ -62,15 +63,15 @@ var getWithoutPut = &advise.Rule{
 			}
 			switch {
 			case !owner.StaysInside(p.Func, x):
-				p.Why = fmt.Sprintf("%s, or what it holds, may be kept by somebody else", x.Name())
+				p.No(missing.MayHoldOn, x.Name())
 			case len(puts) == 0 && reset == "" && !clean(p.Func, x, st):
-				p.Why = fmt.Sprintf("%s would come back as it was left: it has to be reset behind Get, or before Put", x.Name())
+				p.No(missing.NotResetForPool, x.Name())
 			default:
 				edits := []edit.Edit{edit.Behind(p.Func, st, fmt.Sprintf("defer %s.Put(%s)", from, x.Name())+reset)}
 				for _, put := range puts {
 					s, ok := p.Parent(put).(*ast.ExprStmt)
 					if !ok || p.Src(put.Args[0]) != x.Name() || p.Src(put.Fun.(*ast.SelectorExpr).X) != from {
-						edits, f.NoFix = nil, fmt.Sprintf("%s at line %d puts back something else, or into another pool", p.Src(put), p.Line(put.Pos()))
+						edits, f.NoFix = nil, missing.PutsOther.Of(p.Src(put), p.Line(put.Pos()))
 						break
 					}
 					edits = append(edits, edit.New(s.Pos(), edit.NextLine(p.Func, s), ""))

@@ -5,13 +5,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var goroutinePerItem = &advise.Rule{
 	Name: "goroutine-per-item", Rank: 26,
 	Doc: "a goroutine is started for each item",
 
-	NoFix: "the items may wait for one another, which needs a goroutine for each",
+	NoFix: missing.ItemsMayWait,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(n ast.Node) {
 			var call *ast.CallExpr

@@ -10,13 +10,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var growingMap = &advise.Rule{
 	Name: "growing-map", Rank: 0,
 	Doc: "a map only ever grows",
 
-	NoFix: "the code does not show which entries are no longer needed",
+	NoFix: missing.EntriesNeeded,
 	Find: func(p *advise.Pass) {
 		if p.Costs.Total[cost.InUse] == 0 {
 			return
@@ -48,7 +49,7 @@ var growingMap = &advise.Rule{
 				Claim:  fmt.Sprintf("nothing in the package ever deletes from %s, so its entries stay in memory forever", p.Src(index.X)),
 				Advice: "delete finished entries, or limit the size and drop the oldest",
 				Risk:   "entries that are deleted too early are missing later",
-				NoFix:  fmt.Sprintf("the code does not show which entries of %s are no longer needed", p.Src(index.X)),
+				NoFix:  missing.EntriesOfNeeded.Of(p.Src(index.X)),
 			})
 		})
 	},

@@ -11,13 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var headerSet = &advise.Rule{
 	Name: "header-set", Rank: 44, PerCall: true,
 	Doc: "a header that is always the same makes a slice for every request",
 
-	NoFix: "the value is not the same for every request",
+	NoFix: missing.SameHeader,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "(net/http.Header).Set", "(net/http.Header).Add") == nil {
@@ -52,9 +53,9 @@ var headerSet = &advise.Rule{
 				f.Advice = "where the value is one of a few, keep a slice for each, and put it into the map under the canonical key"
 				switch {
 				case !isText:
-					f.NoFix = p.Src(call.Args[1]) + " is not the same for every request"
+					f.NoFix = missing.SameEachCall.Of(p.Src(call.Args[1]))
 				case fn.Name() == "Add":
-					f.NoFix = "Add keeps the values that are there already, so the slice differs"
+					f.NoFix = missing.AddKeeps.Of()
 				}
 			}
 			p.Report(call, c, f)

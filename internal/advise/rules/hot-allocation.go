@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
+	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -20,7 +21,7 @@ var hotAllocation = &advise.Rule{
 	Name: "hot-allocation", Rank: 0, Vague: true,
 	Doc: "a line makes a large share of the program's allocations",
 
-	NoFix: "the code does not show whether the memory is still in use when the line runs again",
+	NoFix: missing.StillInUse,
 	Find: func(p *advise.Pass) {
 		hotLines(p, func(n ast.Node, l *cost.Line) {
 			if p.Helper(p.Name) && calledHere(p) {

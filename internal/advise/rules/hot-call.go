@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var hotCall = &advise.Rule{
 	Name: "hot-call", Rank: 0, Vague: true,
 	Doc: "a library call makes a large share of the program's allocations",
 
-	NoFix: "the code does not say whether the result can be kept, or left out",
+	NoFix: missing.CanBeKept,
 	Find: func(p *advise.Pass) {
 		hotLines(p, func(n ast.Node, l *cost.Line) {
 			by := map[string]*cost.Cost{}

@@ -17,25 +17,30 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
 // hotObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
-// line makes more objects than all others together.
+// line makes more objects than all others together, or more than any other and a quarter of them.
 var hotObjects = &advise.Rule{
 	Name: "hot-objects", Rank: 0, Last: true, Story: true,
-	Doc: "one line makes more objects than all others together",
+	Doc: "one line makes most of the objects, or more than any other",
 
-	NoFix: "why the values are on the heap decides what to change, and that may be in another function",
+	NoFix: missing.WhyOnHeap,
 	Find: func(p *advise.Pass) {
 		if !p.Costs.Telling() {
 			return
 		}
 		for at, l := range p.Lines {
-			if 2*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] {
+			most := 2*l.Made[0] > p.Costs.Total[cost.ObjectsMade]
+			if !most && (manyShare*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] || !makesMore(p, l)) {
 				continue
 			}
 			n := nodeOn(p.Func, at, l)
+			if !most && (n == nil || p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil) {
+				return // a start-up or a pool has such lines, too
+			}
 			from, to := at, at
 			if n == nil {
 				n = &ast.BadStmt{From: p.File.Tok.LineStart(at), To: p.File.Tok.LineStart(at)} // in the middle of something
@@ -51,6 +56,21 @@ var hotObjects = &advise.Rule{
 	},
 }
 
+// manyShare is the part of all objects, a quarter, from which on the line that makes more than any other is told of where it runs often.
+const manyShare = 4
+
+// makesMore reports whether a line makes more objects than any other.
+func makesMore(p *advise.Pass, l *cost.Line) bool {
+	for _, f := range p.All {
+		for _, other := range f.Lines {
+			if other != l && other.Made[0] >= l.Made[0] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 	c := l.Sum(func(c *cost.Chain) bool {
 		return !slices.ContainsFunc(c.Below, func(fn string) bool { return p.Mine(fn) }) && (!c.OnCPU || allocating(c))
@@ -62,6 +82,9 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 		Advice: "a value that stays in the function, is used again, or is part of a larger one needs no object of its own",
 		OnHeap: true,
 		Risk:   "what is used again is seen by all who have it",
+	}
+	if 2*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] {
+		f.Title = "more objects are made on this line than on any other"
 	}
 	if c[cost.BytesMade] > 0 {
 		f.Claim += fmt.Sprintf(", of %d bytes each on average", c[cost.BytesMade]/c[cost.ObjectsMade])
@@ -85,7 +108,7 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 		}
 		f.Advice = "make sure that everything from Get goes back with Put, on every return path"
 	}
-	p.Why = "what to change depends on who needs the objects, and for how long"
+	p.No(missing.WhoNeedsObjects)
 	p.Report(n, c, f)
 }
 

@@ -11,13 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var interfaceBoxing = &advise.Rule{
 	Name: "interface-boxing", Rank: 11, PerCall: true,
 	Doc: "values move to the heap when they are converted to an interface",
 
-	NoFix: "the function takes an interface, and would need another signature",
+	NoFix: missing.OtherSignature,
 	Find: func(p *advise.Pass) {
 		lines := map[int]bool{}
 		advise.Each(p, func(call *ast.CallExpr) {
@@ -49,7 +50,7 @@ var interfaceBoxing = &advise.Rule{
 				Claim:  fmt.Sprintf("%s takes an interface, so %s is copied to the heap for each call", name, strings.Join(what, ", ")),
 				Advice: "pass a pointer to an existing value, or make the function generic, or write one for each type",
 				Risk:   "the callee sees later changes through the pointer",
-				NoFix:  fmt.Sprintf("%s takes an interface, and would need another signature, or %s another type", name, strings.Join(what, ", ")),
+				NoFix:  missing.OtherSignatureOf.Of(name, strings.Join(what, ", ")),
 			})
 		})
 	},

@@ -12,13 +12,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var invariantText = &advise.Rule{
 	Name: "invariant-text", Rank: 3,
 	Doc: "a text that never changes is put together in every call of a function literal",
 
-	NoFix: "the text cannot be put together before the function literal",
+	NoFix: missing.NotBeforeLiteral,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(e *ast.BinaryExpr) {
 			if e.Op != token.ADD || !kind.IsString(p.TypeOf(e)) || p.IsConst(e) || !flow.OutermostSum(p.Func, e) {

@@ -16,13 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var joinedParts = &advise.Rule{
 	Name: "joined-parts", Rank: 24,
 	Doc: "strings are collected in a slice only to be joined",
 
-	NoFix: "the separator is not a constant",
+	NoFix: missing.ConstantSeparators,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "strings.Join") == nil {
@@ -64,7 +65,7 @@ func partsJoined(p *advise.Pass, j *lists.Join) {
 func writtenAtOnce(p *advise.Pass, j *lists.Join) []report.Fix {
 	sep, known := p.Text(j.Call.Args[1])
 	if !known {
-		return p.No("%s, which comes between the parts, is not a constant", p.Src(j.Call.Args[1]))
+		return p.No(missing.ConstantSeparator, p.Src(j.Call.Args[1]))
 	}
 	name := j.List.Name()
 	write := fmt.Sprintf("%s.WriteString(%s)", name, p.Src(j.Call.Args[1]))

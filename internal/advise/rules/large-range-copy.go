@@ -13,13 +13,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var largeRangeCopy = &advise.Rule{
 	Name: "large-range-copy", Rank: 23,
 	Doc: "a loop copies large elements to look at them",
 
-	NoFix: "the element may change while the loop looks at its copy",
+	NoFix: missing.ElementMayChange,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop *ast.RangeStmt) {
 			v, ok := loop.Value.(*ast.Ident)
@@ -49,11 +50,11 @@ var largeRangeCopy = &advise.Rule{
 			_, isSlice := p.TypeOf(loop.X).Underlying().(*types.Slice)
 			switch {
 			case !isSlice || obj == nil || !flow.Simple(p.Func, loop.X):
-				f.NoFix = fmt.Sprintf("%s is not a slice in a variable", p.Src(loop.X))
+				f.NoFix = missing.NoSliceVariable.Of(p.Src(loop.X))
 			case !onlyReadIn(p.Func, loop.Body, obj):
-				f.NoFix = fmt.Sprintf("the loop does more with %s than to read its fields, or does something that may change the element", v.Name)
+				f.NoFix = missing.ElementUse.Of(v.Name)
 			case !staysSlice(p.Func, loop):
-				f.NoFix = fmt.Sprintf("%s may be another slice before the loop is over", p.Src(loop.X))
+				f.NoFix = missing.OtherSlice.Of(p.Src(loop.X))
 			default:
 				key := p.LocalName("i")
 				begin := key

@@ -11,13 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var leakedGoroutine = &advise.Rule{
 	Name: "leaked-goroutine", Rank: 0,
 	Doc: "goroutines are blocked forever on a channel that nothing reads",
 
-	NoFix: "how many goroutines send is not known where the channel is made",
+	NoFix: missing.SendersUnknown,
 	Find: func(p *advise.Pass) {
 		if p.Costs.Total[cost.Goroutines] == 0 {
 			return
@@ -53,8 +54,8 @@ func stuck(p *advise.Pass, start *ast.GoStmt, send *ast.SendStmt) {
 		Advice: fmt.Sprintf("give %s room for all that is sent, or let the goroutines end when nobody wants the answer, with a context", ch.Name()),
 		Risk:   "with room nobody waits, and what comes late is thrown away with the channel",
 	}
-	if f.NoFix = fmt.Sprintf("%s has room already, and too little of it", ch.Name()); len(made.Args) == 1 {
-		f.NoFix = fmt.Sprintf("how many goroutines send to %s is not known where it is made", ch.Name())
+	if f.NoFix = missing.TooLittleRoom.Of(ch.Name()); len(made.Args) == 1 {
+		f.NoFix = missing.SendersToUnknown.Of(ch.Name())
 		if n, ok := sendersOf(p, start, send, decl); ok {
 			f.Fixes = p.Fix(report.Ownership, "make room for all that is sent", edit.New(made.Args[0].End(), made.Args[0].End(), ", "+n))
 		}

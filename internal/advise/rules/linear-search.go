@@ -8,13 +8,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var linearSearch = &advise.Rule{
 	Name: "linear-search", Rank: 0,
 	Doc: "a list is searched from its beginning again and again",
 
-	NoFix: "the list is a parameter, and what fills it has to change as well",
+	NoFix: missing.ListIsParameter,
 	Find: func(p *advise.Pass) {
 		// A function that does nothing but search one.
 		var loop *ast.RangeStmt
@@ -57,7 +58,7 @@ var linearSearch = &advise.Rule{
 			Claim:  fmt.Sprintf("%s looks at each element to find out %s, so that a list of n costs n² steps to fill", p.Decl.Name.Name, what),
 			Advice: "where elements are objects or small numbers, mark those that are in: with a field, a []bool, or the number of the round; where lists are long, a map or a sorted list",
 			Risk:   "marks have to be taken away again, or numbered by round",
-			NoFix:  fmt.Sprintf("%s is a parameter, and what fills it has to change as well", list.Name()),
+			NoFix:  missing.ListIsParameterOf.Of(list.Name()),
 		})
 	},
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var listPerRound = &advise.Rule{
 	Name: "list-per-round", Rank: 5,
 	Doc: "a slice is started from empty in each iteration of a loop",
 
-	NoFix: "another variable of the function has the same name, or the loop has a label",
+	NoFix: missing.NameOrLabel,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(st *ast.DeclStmt) {
 			g := st.Decl.(*ast.GenDecl)

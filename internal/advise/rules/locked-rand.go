@@ -7,13 +7,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var lockedRand = &advise.Rule{
 	Name: "locked-rand", Rank: 34,
 	Doc: "random numbers come from one source with a mutex",
 
-	NoFix: "other numbers would come out for the same seed",
+	NoFix: missing.OtherNumbers,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)

@@ -9,6 +9,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 	amount "github.com/hone-perf/hone/internal/unit"
 )
 
@@ -16,7 +17,7 @@ var logPerCall = &advise.Rule{
 	Name: "log-per-call", Rank: 30, PerCall: true,
 	Doc: "a line is logged on every call",
 
-	NoFix: "the code does not show which lines are needed",
+	NoFix: missing.LinesNeeded,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, calls.LogFuncs...) == nil {

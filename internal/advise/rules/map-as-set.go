@@ -13,13 +13,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var mapAsSet = &advise.Rule{
 	Name: "map-as-set", Rank: 14,
 	Doc: "sets are maps although they are small or their members are small numbers",
 
-	NoFix: "the sets are used in ways that a slice does not support",
+	NoFix: missing.SetUse,
 	Find: func(p *advise.Pass) {
 		for _, u := range mapsOf(p, func(m *types.Map) bool { return kind.IsSet(m) && !kind.IsString(m.Key()) && !kind.IsTypeParam(m.Key()) }) {
 			key := types.TypeString(u.t.Key(), types.RelativeTo(p.Pkg.Types))
@@ -47,19 +48,18 @@ var mapAsSet = &advise.Rule{
 // cannot do as well. What a loop over a map does first is anybody's guess, so the order of a list is as good. All that has to do
 // with them is to be in one file. The error says in words why there is no patch.
 func listed(p *advise.Pass, m *types.Map) []report.Fix {
-	if p.Pkg.NoFix != "" {
-		p.Why = p.Pkg.NoFix
-		return nil
+	if p.Pkg.NoFix.Fact != "" {
+		return p.Because(p.Pkg.NoFix)
 	}
 	switch m.Key().Underlying().(type) {
 	case *types.Pointer, *types.Chan:
 	case *types.Basic:
 		if !kind.IsBasic(m.Key(), types.IsInteger) {
-			p.Why = "members may be equal and not the same"
+			p.No(missing.EqualNotSame)
 			return nil
 		}
 	default:
-		p.Why = "members are too large to search for"
+		p.No(missing.LargeMembers)
 		return nil
 	}
 	s := &setting{Pass: p, m: m, parents: p.Pkg.Above(), edits: map[*code.File][]edit.Edit{}}
@@ -70,18 +70,18 @@ func listed(p *advise.Pass, m *types.Map) []report.Fix {
 		}
 	}
 	if len(homes) == 0 {
-		p.Why = "the sets are not in variables or fields alone"
+		p.No(missing.SetsElsewhere)
 		return nil
 	}
 	slices.SortFunc(homes, func(a, b *types.Var) int { return int(a.Pos() - b.Pos()) })
 	for _, h := range homes {
 		if !s.home(h) {
-			p.Why = fmt.Sprintf("%s is used for what a list does not do, or could be seen by others", h.Name())
+			p.No(missing.SetUseOf, h.Name())
 			return nil
 		}
 	}
 	if len(s.edits) != 1 {
-		p.Why = "the patch would change several files"
+		p.No(missing.SeveralFiles)
 		return nil
 	}
 	for f, edits := range s.edits {

@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var mapByPointer = &advise.Rule{
 	Name: "map-by-pointer", Rank: 14,
 	Doc: "data of an object is looked up in a map by the object's address",
 
-	NoFix: "no field is known to number the objects and to stay as it is",
+	NoFix: missing.NoNumberField,
 	Find: func(p *advise.Pass) {
 		for _, u := range mapsOf(p, func(m *types.Map) bool {
 			ptr, ok := m.Key().Underlying().(*types.Pointer)
@@ -80,18 +81,17 @@ func numberField(t types.Type) string {
 // is, so nothing has to be known of the numbers but that they stay: objects with the same number, or with one that is far away,
 // are in a map as before. The maps have to be in variables and parameters of functions of the package alone, in one file.
 func numbered(p *advise.Pass, m *types.Map) []report.Fix {
-	if p.Pkg.NoFix != "" {
-		p.Why = p.Pkg.NoFix
-		return nil
+	if p.Pkg.NoFix.Fact != "" {
+		return p.Because(p.Pkg.NoFix)
 	}
 	named, ok := types.Unalias(m.Key().(*types.Pointer).Elem()).(*types.Named)
 	if !ok || named.Obj().Pkg() != p.Pkg.Types || named.TypeArgs().Len() > 0 {
-		p.Why = "the objects are of another package"
+		p.No(missing.ObjectsElsewhere)
 		return nil
 	}
 	field := steadyNumber(p.Func, named)
 	if field == nil {
-		p.Why = "no field is known to number the objects and to stay as it is"
+		p.No(missing.NoNumberField)
 		return nil
 	}
 	n := &numbering{Pass: p, m: m, above: p.Pkg.Above(), homes: map[types.Object]bool{}, edits: map[*code.File][]edit.Edit{}}
@@ -101,12 +101,11 @@ func numbered(p *advise.Pass, m *types.Map) []report.Fix {
 		}
 	}
 	n.typ = p.NewName(text.LowerFirst(named.Obj().Name()) + "Map")
-	if why := n.all(); why != "" {
-		p.Why = why
-		return nil
+	if why := n.all(); why.Fact != "" {
+		return p.Because(why)
 	}
 	if len(n.edits) != 1 {
-		p.Why = "the patch would change several files"
+		p.No(missing.SeveralFiles)
 		return nil
 	}
 	for f, edits := range n.edits {
@@ -230,18 +229,18 @@ func (n *numbering) edit(e edit.Edit) {
 }
 
 // all changes all declarations and uses, and says why that cannot be.
-func (n *numbering) all() string {
+func (n *numbering) all() missing.Reason {
 	for id, o := range n.Info().Defs {
 		if n.homes[o] && !n.declared(id) {
-			return fmt.Sprintf("%s is more than a variable or a parameter of a function of this package", id.Name)
+			return missing.MoreThanVariable.Of(id.Name)
 		}
 	}
 	for id, o := range n.Info().Uses {
 		if n.homes[o] && !n.used(id) {
-			return fmt.Sprintf("%s is used for more than to look things up and to put them there", id.Name)
+			return missing.MoreThanLookup.Of(id.Name)
 		}
 	}
-	return ""
+	return missing.Reason{}
 }
 
 func (n *numbering) declared(id *ast.Ident) bool {

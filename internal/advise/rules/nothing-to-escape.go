@@ -15,13 +15,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var nothingToEscape = &advise.Rule{
 	Name: "nothing-to-escape", Rank: 1, PerCall: true,
 	Doc: "a string is copied letter by letter, even when none of them is replaced",
 
-	NoFix: "the loop does more than to replace single letters",
+	NoFix: missing.NotOnlyEscaped,
 	Find: func(p *advise.Pass) {
 		sig, ok := p.TypeOf(p.Decl.Name).(*types.Signature)
 		if !ok || sig.Results().Len() != 1 || !types.Identical(sig.Results().At(0).Type(), types.Typ[types.String]) {

@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var numberText = &advise.Rule{
 	Name: "number-text", Rank: 16,
 	Doc: "a number is made a text of its own on its way into a larger one",
 
-	NoFix: "the text is used for more than to be appended",
+	NoFix: missing.NotOnlyAppended,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)
@@ -43,7 +44,7 @@ var numberText = &advise.Rule{
 				f.Fixes = p.Fix(report.Mechanical, "append it", edit.Replace(up, appendsNumber(p.Func, call, with, p.Src(up.Args[0]))))
 			case isCall && len(up.Args) == 1 && p.Calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
 				w := up.Fun.(*ast.SelectorExpr).X
-				f.NoFix = fmt.Sprintf("what makes the number may write to %s as well", p.Src(w))
+				f.NoFix = missing.NumberMayWriteToo.Of(p.Src(w))
 				if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
 					f.Fixes = p.Fix(report.Mechanical, "append it to the free part of the buffer", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(w), appendsNumber(p.Func, call, with, p.Src(w)+".AvailableBuffer()"))))
 				}
@@ -96,31 +97,31 @@ func asNumber(p *advise.Pass, call, up *ast.CallExpr, with struct{ name, after s
 	decl, f := p.DeclOf(fn)
 	switch {
 	case decl == nil || decl.Body == nil || i < 0 || i >= sig.Params().Len() || sig.Variadic() || sig.TypeParams() != nil || sig.RecvTypeParams() != nil:
-		return p.No("%s is variadic or generic, or not written in Go", fn.Name())
+		return p.No(missing.NoPlainFunction, fn.Name())
 	case decl == p.Decl:
-		return p.No("%s calls itself with the text", fn.Name())
+		return p.No(missing.CallsItself, fn.Name())
 	case f != p.File:
-		return p.No("%s is in another file", fn.Name())
+		return p.No(missing.AnotherFile, fn.Name())
 	}
 	v, number := sig.Params().At(i), p.Callee(call).Signature().Params().At(0)
 	if !kind.IsBasic(number.Type(), types.IsNumeric|types.IsBoolean) {
-		return p.No("%s is no number", p.Src(call.Args[0]))
+		return p.No(missing.NotANumber, p.Src(call.Args[0]))
 	}
 	for _, a := range call.Args[1:] {
 		if !p.IsConst(a) {
-			p.Why = "how the number is written is not always the same"
+			p.No(missing.SameNumber)
 			return nil
 		}
 	}
 	q := p.In(f, decl)
 	uses := q.Uses(v)
 	if len(uses) != 1 {
-		p.Why = fmt.Sprintf("%s does more with the text than to append it", fn.Name())
+		p.No(missing.NotOnlyAppendedBy, fn.Name())
 		return nil
 	}
 	add, ok := q.Parent(uses[0]).(*ast.CallExpr)
 	if !ok || q.Builtin(add, "append") == nil || !add.Ellipsis.IsValid() || len(add.Args) != 2 || add.Args[1] != ast.Expr(uses[0]) || !kind.IsBytes(q.TypeOf(add.Args[0])) {
-		p.Why = fmt.Sprintf("%s does more with the text than to append it", fn.Name())
+		p.No(missing.NotOnlyAppendedBy, fn.Name())
 		return nil
 	}
 	first := v.Name()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -18,7 +19,7 @@ var objectPerCall = &advise.Rule{
 	Name: "object-per-call", Rank: 8, PerCall: true,
 	Doc: "a hot function allocates each object that it returns separately",
 
-	NoFix: "callers may keep each object as long as they like",
+	NoFix: missing.ObjectsMayBeKept,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(ret *ast.ReturnStmt) {
 			for _, r := range ret.Results {
@@ -47,13 +48,13 @@ var objectPerCall = &advise.Rule{
 					Claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.Callable(r), t),
 					Advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
 					Risk:   "one object that is used keeps all of its slice in memory",
-					NoFix:  fmt.Sprintf("callers of %s may keep each object as long as they like, and the rest of its slice with it", p.Decl.Name.Name),
+					NoFix:  missing.SliceMayBeKept.Of(p.Decl.Name.Name),
 				}
 				if known && size > cutFromSlices {
 					f.Title = "large objects allocated in a hot function"
 					f.Advice = "keep those that nobody uses any more, in a sync.Pool or where they are needed next"
 					f.Risk = "one that was used has to be made as good as new; what is kept stays in memory"
-					f.NoFix = fmt.Sprintf("callers of %s may keep each object as long as they like, and do not say when they are done with it", p.Decl.Name.Name)
+					f.NoFix = missing.ObjectsNeverDone.Of(p.Decl.Name.Name)
 				}
 				p.Report(r, c, f)
 			}

@@ -16,13 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var objectWithReset = &advise.Rule{
 	Name: "object-with-reset", Rank: 7, PerCall: true,
 	Doc: "an object is made for every call, though it has a method that makes it as good as new",
 
-	NoFix: "what its method Reset leaves behind is not known",
+	NoFix: missing.ResetLeaves,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(st *ast.AssignStmt) {
 			if st.Tok != token.DEFINE || len(st.Lhs) != 1 || len(st.Rhs) != 1 {
@@ -62,13 +63,13 @@ var objectWithReset = &advise.Rule{
 			}
 			switch {
 			case len(call.Args) > 0 || again.Signature().Params().Len() > 0:
-				f.NoFix = fmt.Sprintf("whether %s takes all that %s is given is not known", again.Name(), p.Src(call.Fun))
+				f.NoFix = missing.ResetTakesAll.Of(again.Name(), p.Src(call.Fun))
 			case p.Loop(st) != nil:
-				f.NoFix = "it is made in a loop, and a deferred Put would keep that of each round until the function returns"
+				f.NoFix = missing.PutPerRound.Of()
 			case again.Name() != "Reset" || again.Pkg() == p.Pkg.Types:
-				f.NoFix = fmt.Sprintf("that %s makes it as good as new is not known", again.Name())
+				f.NoFix = missing.ResetAsGood.Of(again.Name())
 			case p.Decl.Name.Name == "main" || p.Statement(st) != st || !flow.OnlyRead(p.Func, x, st):
-				f.NoFix = fmt.Sprintf("%s may be another one when the function returns", x.Name())
+				f.NoFix = missing.MayBeOtherAtReturn.Of(x.Name())
 			case p.Worth(c):
 				pool := p.NewName(text.LowerFirst(x.Name()) + "Pool")
 				p.Need("sync")

@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var objectsOneByOne = &advise.Rule{
 	Name: "objects-one-by-one", Rank: 8,
 	Doc: "objects are allocated one by one for a slice that is filled with them",
 
-	NoFix: "the number of objects is not known before the loop",
+	NoFix: missing.ObjectsUnknown,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop *ast.RangeStmt) {
 			key, ok := loop.Key.(*ast.Ident)
@@ -65,7 +66,7 @@ func objectInLoop(p *advise.Pass, loop *ast.RangeStmt, key *ast.Ident, st *ast.A
 		Risk:   "all of them stay in memory as long as one of them is used",
 	}
 	if flow.Assigns(p.Func, loop.Body, func(o types.Object) bool { return o == p.Info().ObjectOf(key) }) {
-		f.NoFix = fmt.Sprintf("the loop gives %s other values", key.Name)
+		f.NoFix = missing.LoopChangesKey.Of(key.Name)
 	}
 	if n, ok := loops.Rounds(p.Func, loop); ok && !flow.Assigns(p.Func, loop.Body, func(o types.Object) bool { return o == p.Info().ObjectOf(key) }) && p.Statement(loop) == loop {
 		all := p.LocalName("all")

@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var plainRegexp = &advise.Rule{
 	Name: "plain-regexp", Rank: 36,
 	Doc: "a regular expression matches plain text",
 
-	NoFix: "the call is not one that a function of package strings can take the place of",
+	NoFix: missing.NoPlainCall,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "(*regexp.Regexp).MatchString") == nil {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var poolNonPointer = &advise.Rule{
 	Name: "pool-non-pointer", Rank: 12, PerCall: true,
 	Doc: "a value that is put into a sync.Pool is not a pointer, so Put allocates",
 
-	NoFix: "what Get returns would have another type, and all that use the pool have to change with it",
+	NoFix: missing.OtherPool,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "(*sync.Pool).Put") == nil {

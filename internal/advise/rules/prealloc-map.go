@@ -16,13 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var preallocMap = &advise.Rule{
 	Name: "prealloc-map", Rank: 4,
 	Doc: "a map grows step by step to a size that is known in advance",
 
-	NoFix: "the number of entries is not known before the loop",
+	NoFix: missing.EntriesUnknown,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop ast.Stmt) {
 			body := loops.BodyOf(loop)
@@ -88,9 +89,9 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 	} else if ok && decl != nil && (flow.Follows(p.Func, loop, decl) || over != nil && (flow.Between(p.Func, decl, loop, over.X) || flow.Known(p.Func, decl, loop, over.X))) && !loops.Leaves(p.Func, loops.BodyOf(loop)) {
 		f.Fixes = p.Fix(report.Mechanical, "make it with room for all entries", edit.Replace(value, fmt.Sprintf("make(%s, %s)", p.Src(t), n)))
 	} else if ok && decl != nil && loops.Leaves(p.Func, loops.BodyOf(loop)) {
-		f.NoFix = "rounds of the loop may end before they add an entry, and so much room may be too much"
+		f.NoFix = missing.RoundsMayEnd.Of()
 	} else if ok {
-		f.NoFix = fmt.Sprintf("%s may be another number where %s is made", n, m.Name())
+		f.NoFix = missing.CountMayDiffer.Of(n, m.Name())
 	}
 	p.Report(st, c, f)
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var preallocSlice = &advise.Rule{
 	Name: "prealloc-slice", Rank: 4,
 	Doc: "a slice grows step by step to a length that is known in advance",
 
-	NoFix: "the number of elements is not known before the loop",
+	NoFix: missing.ElementsUnknown,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(loop ast.Stmt) {
 			body := loops.BodyOf(loop)

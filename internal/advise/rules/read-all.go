@@ -7,13 +7,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var readAll = &advise.Rule{
 	Name: "read-all", Rank: 43,
 	Doc: "a body is read into a growing slice before it is decoded",
 
-	NoFix: "the code does not show how long a body may be",
+	NoFix: missing.BodyLengthUnknown,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "io.ReadAll", "io/ioutil.ReadAll") == nil {

@@ -13,13 +13,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var recomputedValue = &advise.Rule{
 	Name: "recomputed-value", Rank: 3, PerCall: true,
 	Doc: "a result is recomputed from a field that never changes",
 
-	NoFix: "the field is used otherwise, too",
+	NoFix: missing.FieldUsedOtherwise,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)
@@ -68,13 +69,13 @@ func workedOut(p *advise.Pass, fn *types.Func, field *types.Var) []report.Fix {
 	owner := p.OwnerOf(field)
 	switch {
 	case !flow.Pure(p.Func, fn, 3):
-		p.Why = "that the function only looks at its argument is not known"
+		p.No(missing.NotPure)
 		return nil
 	case owner == nil || p.Shown(owner):
-		p.Why = "others could see what is in the field"
+		p.No(missing.FieldSeen)
 		return nil
 	case p.Pkg.Name != "main" && owner.(*types.Named).Obj().Exported():
-		p.Why = "others could make a value of the type without the field"
+		p.No(missing.FieldLeftOut)
 		return nil
 	}
 	above := p.Pkg.Above()
@@ -133,7 +134,7 @@ func workedOut(p *advise.Pass, fn *types.Func, field *types.Var) []report.Fix {
 		})
 	}
 	if !good {
-		p.Why = "the field is used otherwise, too, or somewhere not set"
+		p.No(missing.FieldNotAlwaysSet)
 		return nil
 	}
 	order.Stable(edits, func(a, b edit.Edit) int { return int(a.From - b.From) })

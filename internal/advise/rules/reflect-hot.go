@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var reflectHot = &advise.Rule{
 	Name: "reflect-hot", Rank: 28,
 	Doc: "reflection on a hot path",
 
-	NoFix: "which types it is given is only known when the program runs",
+	NoFix: missing.TypesAtRunTime,
 	Find: func(p *advise.Pass) {
 		lines := map[int]bool{}
 		advise.Each(p, func(call *ast.CallExpr) {
@@ -85,9 +86,9 @@ func compared(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 	x, y := call.Args[0], call.Args[1]
 	t := p.TypeOf(x)
 	if t == nil || !types.Identical(t, p.TypeOf(y)) {
-		return p.No("the two values are of different types, or untyped")
+		return p.No(missing.DifferentTypes)
 	}
-	unlike := fmt.Sprintf("DeepEqual and == disagree on some values of %s: on those with pointers, interfaces or floating-point numbers", types.TypeString(t, p.Qualifier()))
+	unlike := missing.UnlikeDeepEqual.Of(types.TypeString(t, p.Qualifier()))
 	a, b := p.Src(x), p.Src(y)
 	if alike(t) {
 		return p.Fix(report.Mechanical, "compare with ==", edit.Replace(call, asOperand(p.Func, call, text.Operand(x, a)+" == "+text.Operand(y, b))))
@@ -98,7 +99,7 @@ func compared(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
 		if !alike(u.Elem()) {
-			return p.No("%s", unlike)
+			return p.Because(unlike)
 		}
 		pkg := "slices"
 		if types.Identical(u.Elem(), types.Typ[types.Byte]) {
@@ -125,16 +126,16 @@ func %[1]s(a, b %[2]s) bool {
 	case *types.Map:
 		switch {
 		case !alike(u.Key()) || !alike(u.Elem()):
-			return p.No("%s", unlike)
+			return p.Because(unlike)
 		case !twice:
-			return p.No("what is compared would be evaluated twice")
+			return p.No(missing.EvaluatedTwice, a)
 		case !p.Pkg.AtLeast(21):
-			return p.No("go.mod is for a Go before 1.21, which introduced maps.Equal")
+			return p.No(missing.OlderGo, 21, "maps.Equal")
 		}
 		p.Need("maps")
 		return p.Fix(report.Mechanical, "compare elements", edit.Replace(call, asOperand(p.Func, call, fmt.Sprintf("maps.Equal(%s, %s) && %s", a, b, nils))))
 	}
-	return p.No("%s", unlike)
+	return p.Because(unlike)
 }
 
 // alike reports whether == says of all values of a type what reflect.DeepEqual says. It does not where there are pointers,

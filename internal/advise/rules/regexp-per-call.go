@@ -12,13 +12,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var regexpPerCall = &advise.Rule{
 	Name: "regexp-per-call", Rank: 22, PerCall: true,
 	Doc: "a regular expression that is always the same is compiled on every call",
 
-	NoFix: "the pattern is not the same on every call",
+	NoFix: missing.SamePattern,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			switch {
@@ -47,7 +48,7 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 		f.Claim = fmt.Sprintf("regexp.%s parses and compiles a pattern that is not known before; if there are few different ones, each is compiled many times", name)
 		f.Advice = "keep what was compiled, by pattern, in a map of limited size behind a mutex, or in a sync.Map"
 		f.Risk = "a map of patterns that users send grows without end, unless it has a limit"
-		f.NoFix = p.Src(call.Args[0]) + " is not a constant, so there may be any number of patterns"
+		f.NoFix = missing.ConstantPattern.Of(p.Src(call.Args[0]))
 		p.Report(call, c, f)
 		return
 	}
@@ -55,11 +56,11 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 	f.Advice = "compile it once, in a package variable"
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
-		f.NoFix = "the pattern does not compile, so the program would end when it starts"
+		f.NoFix = missing.PatternEndsProgram.Of()
 	case !strings.HasPrefix(name, "Must"):
-		f.NoFix = fmt.Sprintf("regexp.%s returns an error, which a package variable cannot return", name)
+		f.NoFix = missing.ErrorForVariable.Of(name)
 	case p.Mentions("Longest"):
-		f.NoFix = "the package calls Longest, which changes a Regexp for all who use it"
+		f.NoFix = missing.Longest.Of()
 	default:
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable",
@@ -81,7 +82,7 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	if !ok {
 		f.Claim = fmt.Sprintf("regexp.%s compiles its pattern for every call", name)
 		f.Advice = "keep what was compiled, by pattern, in a map of limited size"
-		f.NoFix = p.Src(call.Args[0]) + " is not a constant, so there may be any number of patterns"
+		f.NoFix = missing.ConstantPattern.Of(p.Src(call.Args[0]))
 		p.Report(call, c, f)
 		return
 	}
@@ -91,9 +92,9 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	assign, isAssign := p.Parent(call).(*ast.AssignStmt)
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
-		f.NoFix = "the pattern does not compile, so each call returns an error"
+		f.NoFix = missing.PatternReturnsError.Of()
 	case !isAssign || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 || !code.IsBlank(assign.Lhs[1]):
-		f.NoFix = fmt.Sprintf("the error of regexp.%s is used, and the method of a Regexp returns none", name)
+		f.NoFix = missing.ErrorIsUsed.Of(name)
 	default:
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 		pkg := p.Src(call.Fun.(*ast.SelectorExpr).X)

@@ -9,13 +9,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var replacerPerCall = &advise.Rule{
 	Name: "replacer-per-call", Rank: 42, PerCall: true,
 	Doc: "a strings.Replacer that is always the same is built on every call",
 
-	NoFix: "the strings that it replaces are not the same on every call",
+	NoFix: missing.SameStrings,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "strings.NewReplacer") == nil {
@@ -34,7 +35,7 @@ var replacerPerCall = &advise.Rule{
 			}
 			if !flow.AllConst(p.Func, call) {
 				f.Advice = "keep one for each fixed set of replacements"
-				f.NoFix = flow.Changing(p.Func, call) + " is not the same on every call"
+				f.NoFix = missing.SameEachCall.Of(flow.Changing(p.Func, call))
 			} else {
 				v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Replacer")
 				f.Fixes = p.Fix(report.Mechanical, "keep one in a package variable", edit.Hoisted(p.Func, call, v)...)

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // A growth is a slice that statements of a loop append to.
@@ -68,11 +69,11 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	n, exact, ok := loops.AtMost(p.Func, g.loop)
 	at := p.Statement(g.loop)
 	if !ok || at == nil {
-		return p.No("the number of iterations is not known before the loop")
+		return p.No(missing.CountUnknown)
 	}
 	all := g.perRound(p)
 	if !strings.HasPrefix(n, "len(") && (all == 0 || loops.Returns(g.body)) {
-		return p.No("%s may be any number, and the loop may be left, or append nothing, long before", n)
+		return p.No(missing.CountMayBeMore, n)
 	}
 	title := "make room for all of it"
 	if all == 0 || !exact {
@@ -88,7 +89,7 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	decl, value := p.Declared(g.s)
 	_, isVar := decl.(*ast.DeclStmt)
 	if lists.HasRoom(p.Func, value) {
-		return p.No("%s has room already", g.s.Name())
+		return p.No(missing.HasRoom, g.s.Name())
 	}
 	if fixes, ok := roomAtDeclaration(p, g, decl, value, title, n, all); ok {
 		return fixes
@@ -105,7 +106,7 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	case all == 0 && isVar && value == nil:
 		return roomAtFirst(p, g, title, n)
 	case all == 0 && !lists.Fresh(p.Func, g.s):
-		return p.No("%s may well have room from before, and not every round appends", g.s.Name())
+		return p.No(missing.MayHaveRoom, g.s.Name())
 	case !p.Pkg.AtLeast(21): // which has slices.Grow
 		return roomForNil(p, g, title, n)
 	}
@@ -226,7 +227,14 @@ func nilUnseen(p *advise.Pass, s *types.Var) bool {
 				return false
 			}
 		case *ast.AssignStmt:
+			if slices.Contains(up.Rhs, ast.Expr(id)) && keptUnseen(p, up, id) {
+				continue
+			}
 			if !slices.Contains(up.Lhs, ast.Expr(id)) || lists.Added(p.Func, up) == nil {
+				return false
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := up.Key.(*ast.Ident); !ok || up.Value != id || !fieldUnseen(p, p.Info().Uses[key]) {
 				return false
 			}
 		case *ast.CallExpr:
@@ -234,6 +242,52 @@ func nilUnseen(p *advise.Pass, s *types.Var) bool {
 				return false
 			}
 		default:
+			return false
+		}
+	}
+	return true
+}
+
+// keptUnseen reports whether an assignment puts a slice into a field of which nobody can tell whether it is nil.
+func keptUnseen(p *advise.Pass, st *ast.AssignStmt, s *ast.Ident) bool {
+	if len(st.Lhs) != len(st.Rhs) || st.Tok != token.ASSIGN {
+		return false
+	}
+	sel, ok := ast.Unparen(st.Lhs[slices.Index(st.Rhs, ast.Expr(s))]).(*ast.SelectorExpr)
+	return ok && fieldUnseen(p, p.Info().Uses[sel.Sel])
+}
+
+// fieldUnseen reports whether a field that only the package can see is a list that all of it only measures, indexes and ranges over.
+func fieldUnseen(p *advise.Pass, o types.Object) bool {
+	field, ok := o.(*types.Var)
+	if !ok || !field.IsField() || field.Exported() || field.Pkg() != p.Pkg.Types {
+		return false
+	}
+	above := p.Pkg.Above()
+	for id, used := range p.Info().Uses {
+		if used != o {
+			continue
+		}
+		if kv, ok := above[id].(*ast.KeyValueExpr); ok && kv.Key == id {
+			continue
+		}
+		sel, ok := above[id].(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		switch up := above[sel].(type) {
+		case *ast.IndexExpr:
+			ok = up.X == sel
+		case *ast.RangeStmt:
+			ok = up.X == sel
+		case *ast.AssignStmt:
+			ok = slices.Contains(up.Lhs, ast.Expr(sel))
+		case *ast.CallExpr:
+			ok = p.Builtin(up, "len") != nil || p.Builtin(up, "cap") != nil
+		default:
+			ok = false
+		}
+		if !ok {
 			return false
 		}
 	}
@@ -307,14 +361,14 @@ func countedFirst(p *advise.Pass, g *growth) ([]report.Fix, bool) {
 func roomAtFirst(p *advise.Pass, g *growth, title, n string) []report.Fix {
 	t, ok := types.Unalias(g.s.Type()).(*types.Slice)
 	if !ok {
-		return p.No("%s has a type of its own", g.s.Name())
+		return p.No(missing.OwnType, g.s.Name())
 	}
 	s := g.s.Name()
 	elem := types.TypeString(t.Elem(), p.Qualifier())
 	var edits []edit.Edit
 	for _, st := range g.all {
 		if p.Statement(st) != ast.Stmt(st) {
-			return p.No("something is appended to %s in the head of another statement", s)
+			return p.No(missing.AppendedInHead, s)
 		}
 		edits = append(edits, edit.Before(st, fmt.Sprintf("if %s == nil {\n%s = make([]%s, 0, %s)\n}\n", s, s, elem, n)))
 	}
@@ -331,7 +385,7 @@ func roomForNil(p *advise.Pass, g *growth, title, n string) []report.Fix {
 	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
 	first := p.Uses(s)
 	if !isNil || !isSlice || p.Statement(g.loop) != g.loop || flow.Captured(p.Func, s, p.Decl.Body) || p.Loop(g.loop) != nil || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
-		return p.No("go.mod is for a Go before 1.21, which introduced slices.Grow, and %s may have elements before the loop", s.Name())
+		return p.No(missing.NoGrowBefore, s.Name())
 	}
 	room := p.LocalName("n")
 	elem := types.TypeString(t.Elem(), p.Qualifier())

@@ -8,13 +8,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var roundTrip = &advise.Rule{
 	Name: "round-trip", Rank: 26,
 	Doc: "each value goes to another goroutine, and the sender waits for the answer",
 
-	NoFix: "the state of the other goroutine would need a mutex",
+	NoFix: missing.StateOfOther,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(send *ast.SendStmt) {
 			loop := p.Loop(send)
@@ -51,7 +52,7 @@ var roundTrip = &advise.Rule{
 				Advice: "call the other goroutine's work directly, or send many values at a time; a buffered channel helps only where the sender need not wait for the answer",
 				Risk:   "what the other goroutine keeps to itself needs a mutex when it is called from several",
 				Also:   []ast.Node{receive},
-				NoFix:  fmt.Sprintf("the goroutine that receives from %s may have state of its own, which would need a mutex", p.Src(send.Chan)),
+				NoFix:  missing.StateOfReceiver.Of(p.Src(send.Chan)),
 			})
 		})
 	},

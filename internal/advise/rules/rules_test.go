@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/render/sariftest"
+	"github.com/hone-perf/hone/internal/render/words"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -65,11 +66,12 @@ func TestRules(t *testing.T) {
 		t.Errorf("note: %s", n)
 	}
 	for _, f := range a.Findings {
-		if (len(f.Fixes) == 0) != (f.NoFix != "") {
-			t.Errorf("%s %s: there are %d patches, and the reason why there is none is %q", f.Rule, f.Where, len(f.Fixes), f.NoFix)
+		no := words.Missing(f.Missing)
+		if (len(f.Fixes) == 0) != (no != "") {
+			t.Errorf("%s %s: there are %d patches, and the reason why there is none is %q", f.Rule, f.Where, len(f.Fixes), no)
 		}
-		if strings.Contains(f.NoFix, "\n") || strings.Contains(f.NoFix, ". ") {
-			t.Errorf("%s %s: why there is no patch is more than a sentence: %s", f.Rule, f.Where, f.NoFix)
+		if strings.Contains(no, "\n") || strings.Contains(no, ". ") {
+			t.Errorf("%s %s: why there is no patch is more than a sentence: %s", f.Rule, f.Where, no)
 		}
 	}
 	var log bytes.Buffer
@@ -97,7 +99,7 @@ func TestRules(t *testing.T) {
 			}
 			slices.SortFunc(found, func(a, b report.Finding) int { return a.Where.Line - b.Where.Line })
 			for _, f := range found {
-				for _, text := range []string{f.Title, f.Claim, f.Advice, f.Risk, f.NoFix} {
+				for _, text := range []string{f.Title, f.Claim, f.Advice, f.Risk, words.Missing(f.Missing)} {
 					if strings.Contains(text, "  ") || strings.Contains(text, "%!") || strings.HasPrefix(text, " ") || strings.HasSuffix(text, " ") {
 						t.Errorf("line %d: something is missing in %q", f.Where.Line, text)
 					}
@@ -143,8 +145,8 @@ func told(found []report.Finding) string {
 		for _, c := range f.Ask {
 			fmt.Fprintf(&b, "\task: %v says %s\n", c, c.Answer)
 		}
-		if f.NoFix != "" {
-			fmt.Fprintf(&b, "\tno patch: %s\n", f.NoFix)
+		if no := words.Missing(f.Missing); no != "" {
+			fmt.Fprintf(&b, "\tno patch: %s\n", no)
 		}
 		for _, x := range f.Fixes {
 			fmt.Fprintf(&b, "%s (%s)\n%s", x.Title, x.Grade, x.Patch)

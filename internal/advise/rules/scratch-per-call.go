@@ -16,13 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var scratchPerCall = &advise.Rule{
 	Name: "scratch-per-call", Rank: 2, PerCall: true,
 	Doc: "slices or maps that are only needed inside a function are allocated on every call",
 
-	NoFix: "they would have to be cleared where the code relies on them being new",
+	NoFix: missing.ReliesOnNew,
 	Find: func(p *advise.Pass) {
 		var made []ast.Node
 		var names []string
@@ -71,18 +72,14 @@ var scratchPerCall = &advise.Rule{
 			f.Fixes = shortOnStack(p, made)
 		}
 		if len(f.Fixes) == 0 {
-			p.No("%s would have to be cleared where the code now relies on them being new", strings.Join(names, ", "))
+			p.No(missing.NamesRelyOnNew, strings.Join(names, ", "))
 		}
 		p.Report(where, sum, f)
 	},
 }
 
-// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call. Lists of up to 32 bytes
-// are on the stack anyhow, since Go 1.25, and should stay as fast as they are.
-const (
-	stackRoom = 256
-	stackFree = 32
-)
+// stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call.
+const stackRoom = 256
 
 // shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
 func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
@@ -104,13 +101,9 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		for room*2 <= min(stackRoom/size, 64) {
 			room *= 2
 		}
-		t, length := p.Src(call.Args[0]), p.Src(call.Args[1])
-		cond := fmt.Sprintf("%s <= %d", length, room)
-		if free := stackFree / size; free > 0 {
-			cond = fmt.Sprintf("%s > %d && %s", length, free, cond)
-		}
-		edits = append(edits, edit.Replace(st, fmt.Sprintf("var %s %s\nif %s {\n%s = make(%s, %s, %d) // on the stack, as shorter ones are anyhow\n} else {\n%s = make(%s, %s)\n}",
-			v.Name(), t, cond, v.Name(), t, length, room, v.Name(), t, length)))
+		// The compiler makes no list of its own for what is appended here.
+		t := p.Src(call.Args[0])
+		edits = append(edits, edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), make(%s, %s)...)", t, room, t, p.Src(call.Args[1]))))
 	}
 	if len(edits) == 0 {
 		return nil

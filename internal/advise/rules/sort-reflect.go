@@ -13,13 +13,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var sortReflect = &advise.Rule{
 	Name: "sort-reflect", Rank: 19,
 	Doc: "sort.Slice swaps by reflection and compares through a closure",
 
-	NoFix: "Less does more than to compare elements, or one field of them",
+	NoFix: missing.LessDoesMoreAlone,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "sort.Slice", "sort.SliceStable", "sort.Sort", "sort.Stable") == nil {
@@ -35,9 +36,9 @@ var sortReflect = &advise.Rule{
 			}
 			switch stable := fn.Name() == "Stable" || fn.Name() == "SliceStable"; {
 			case !p.Pkg.AtLeast(21):
-				p.Why = "go.mod is for a Go before 1.21, which introduced package slices"
+				p.No(missing.OlderGo, 21, "package slices")
 			case len(call.Args) == 2:
-				p.No("Less is not written out where the slice is sorted")
+				p.No(missing.LessElsewhere)
 				if less, ok := ast.Unparen(call.Args[1]).(*ast.FuncLit); ok {
 					f.Fixes = sortedSlice(p, call, call.Args[0], call.Args[0], less.Type, less.Body, stable)
 				}
@@ -58,7 +59,7 @@ func sortedList(p *advise.Pass, call *ast.CallExpr, stable bool) []report.Fix {
 	}
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok {
-		return p.No("what type %s has is only known when the program runs", p.Src(list))
+		return p.No(missing.TypeAtRunTime, p.Src(list))
 	}
 	methods := map[string]*ast.FuncDecl{}
 	for _, f := range p.Pkg.Files {
@@ -75,11 +76,11 @@ func sortedList(p *advise.Pass, call *ast.CallExpr, stable bool) []report.Fix {
 	less, swap, length := methods["Less"], methods["Swap"], methods["Len"]
 	switch {
 	case less == nil || swap == nil || length == nil || len(less.Recv.List[0].Names) == 0:
-		return p.No("the methods of %s are not all in this package, with a receiver that is no pointer", named.Obj().Name())
+		return p.No(missing.MethodsElsewhere, named.Obj().Name())
 	case !swaps(p.Func, swap):
-		return p.No("%s.Swap does more than to swap two elements", named.Obj().Name())
+		return p.No(missing.SwapDoesMore, named.Obj().Name())
 	case !countsAll(p.Func, length):
-		return p.No("%s.Len returns something else than the length of the list", named.Obj().Name())
+		return p.No(missing.LenIsOther, named.Obj().Name())
 	}
 	return sortedSlice(p, call, list, less.Recv.List[0].Names[0], less.Type, less.Body, stable)
 }
@@ -115,7 +116,7 @@ func countsAll(f *code.Func, m *ast.FuncDecl) bool {
 // sortedSlice is a fix for a comparison of elements, or of one field of them: list is what is sorted, and slice what it is called in the
 // function that compares.
 func sortedSlice(p *advise.Pass, call *ast.CallExpr, list, slice ast.Expr, signature *ast.FuncType, body *ast.BlockStmt, stable bool) []report.Fix {
-	const more = "Less does more than to compare two elements, or one field of them, with < or >"
+	const more = missing.LessDoesMore
 	if len(body.List) != 1 {
 		return p.No(more)
 	}
@@ -128,7 +129,7 @@ func sortedSlice(p *advise.Pass, call *ast.CallExpr, list, slice ast.Expr, signa
 		return p.No(more)
 	}
 	if !kind.IsBasic(p.TypeOf(less.X), types.IsInteger|types.IsString) {
-		return p.No("Less compares floating-point numbers, and cmp.Compare has another place for NaN")
+		return p.No(missing.LessOfFloats)
 	}
 	var names []*ast.Ident
 	for _, field := range signature.Params.List {
@@ -136,7 +137,7 @@ func sortedSlice(p *advise.Pass, call *ast.CallExpr, list, slice ast.Expr, signa
 	}
 	of, isSlice := p.TypeOf(list).Underlying().(*types.Slice)
 	if len(names) != 2 || !isSlice || !flow.Simple(p.Func, list) {
-		return p.No("%s is not a slice in a variable", p.Src(list))
+		return p.No(missing.NoSliceVariable, p.Src(list))
 	}
 	x, fieldX := element(p.Func, less.X, slice)
 	y, fieldY := element(p.Func, less.Y, slice)

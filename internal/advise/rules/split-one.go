@@ -15,13 +15,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var splitOne = &advise.Rule{
 	Name: "split-one", Rank: 25,
 	Doc: "a string is split into a slice for one part of it, or to range over the parts once",
 
-	NoFix: "the parts are used in a way that a function without a slice does not serve",
+	NoFix: missing.PartsNeeded,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "strings.Split", "strings.SplitN", "strings.Fields") != nil {
@@ -169,9 +170,9 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 		edits = append(edits, edit.Replace(st, text))
 		f.Fixes = p.Fix(report.Mechanical, "cut it", edits...)
 	case !known:
-		f.NoFix = notFixed(p.Src(call.Args[1]))
+		f.NoFix = missing.ConstantSplit.Of(p.Src(call.Args[1]))
 	default:
-		f.NoFix = "the second part may be asked for where there is none, which then panics"
+		f.NoFix = missing.SecondPartMayPanic.Of()
 	}
 	p.Report(call, c, f)
 }
@@ -211,9 +212,9 @@ func (w *pair) onlyLast(call *ast.CallExpr, sep string) bool {
 	switch {
 	case !p.Worth(c):
 	case len(sep) != 1: // longer ones may overlap, and which of them count depends on where the search begins
-		f.NoFix = fmt.Sprintf("%s is not known to be a single byte, and longer separators may overlap", p.Src(call.Args[1]))
+		f.NoFix = missing.MayOverlap.Of(p.Src(call.Args[1]))
 	case !flow.Simple(p.Func, text):
-		f.NoFix = fmt.Sprintf("%s would be evaluated twice", p.Src(text))
+		f.NoFix = missing.EvaluatedTwice.Of(p.Src(text))
 	default:
 		part := fmt.Sprintf("%s[%s.LastIndexByte(%s, %s)+1:]", p.Src(text), p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(text), strconv.QuoteRune(rune(sep[0])))
 		if st := p.Statement(only); st != nil && len(edits) == 1 && flow.Follows(p.Func, st, w.decl) && evaluatedFirst(p.Func, only) == st {
@@ -256,7 +257,7 @@ func (w *pair) onlyCounted(call *ast.CallExpr, known bool) bool {
 		Title:  "string split for only some of its parts",
 		Claim:  "strings.Split makes a slice with all parts, and they are only counted",
 		Advice: "strings.Count counts what is between them",
-		NoFix:  notFixed(p.Src(call.Args[1])),
+		NoFix:  missing.ConstantSplit.Of(p.Src(call.Args[1])),
 		Callee: "strings.Split", Risk: "none", Safe: true,
 	}
 	c := p.Cost(call, cost.Below("strings.Split"))
@@ -419,7 +420,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		}
 		sep, known = p.Text(call.Args[1])
 		known = known && sep != ""
-		f.NoFix = notFixed(p.Src(call.Args[1]))
+		f.NoFix = missing.ConstantSplit.Of(p.Src(call.Args[1]))
 	}
 	switch up := p.Parent(call).(type) {
 	case *ast.IndexExpr:
@@ -445,8 +446,8 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		f.Title = "string split into a slice to range over once"
 		f.Claim += ", which the loop goes through once"
 		f.Advice = fmt.Sprintf("strings.%sSeq finds each part when it is its turn", name)
-		if f.NoFix = "the loop does not declare a variable for the parts"; !p.Pkg.AtLeast(24) {
-			f.NoFix = fmt.Sprintf("go.mod is for a Go before 1.24, which introduced strings.%sSeq", name)
+		if f.NoFix = missing.NoPartVariable.Of(); !p.Pkg.AtLeast(24) {
+			f.NoFix = missing.OlderGo.Of(24, "strings."+name+"Seq")
 		}
 		if up.Value != nil && up.Tok == token.DEFINE && p.Pkg.AtLeast(24) {
 			f.Fixes = p.Fix(report.Mechanical, "find each part when it is its turn", edit.New(up.Key.Pos(), up.Value.End(), p.Src(up.Value)),
@@ -458,7 +459,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		}
 		f.Claim += ", and they are only counted"
 		f.Advice = "strings.Count counts what is between them"
-		f.NoFix = notFixed(p.Src(call.Args[1]))
+		f.NoFix = missing.ConstantSplit.Of(p.Src(call.Args[1]))
 		if known {
 			f.Fixes = p.Fix(report.Mechanical, "count", edit.Replace(up, fmt.Sprintf("(%s.Count(%s, %s) + 1)", p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1]))))
 		}
@@ -557,6 +558,3 @@ func runsBefore(f *code.Func, st ast.Node, e ast.Expr) (found bool) {
 }
 
 // notFixed says why what a separator is has to be known: Split takes a text apart letter by letter where it is empty.
-func notFixed(sep string) string {
-	return sep + " is not a constant, and Split does something else where it is empty"
-}

@@ -13,13 +13,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var templatePerCall = &advise.Rule{
 	Name: "template-per-call", Rank: 42, PerCall: true,
 	Doc: "a template that is always the same is parsed on every call",
 
-	NoFix: "the template is not the same on every call",
+	NoFix: missing.SameTemplate,
 	Find: func(p *advise.Pass) {
 		parse := []string{"(*text/template.Template).Parse", "(*html/template.Template).Parse"}
 		parsed := 0
@@ -47,11 +48,11 @@ var templatePerCall = &advise.Rule{
 			must, ok := p.Parent(call).(*ast.CallExpr)
 			switch {
 			case !ok || p.Calls(must, "text/template.Must", "html/template.Must") == nil:
-				f.NoFix = "the error of Parse is used, which a package variable cannot return"
+				f.NoFix = missing.ParseErrorUsed.Of()
 			case !flow.AllConst(p.Func, must):
-				f.NoFix = flow.Changing(p.Func, must) + " is not the same on every call"
+				f.NoFix = missing.SameEachCall.Of(flow.Changing(p.Func, must))
 			case !executedOnly(p.Func, must):
-				f.NoFix = "the template is used for more than to be executed, so it may change"
+				f.NoFix = missing.TemplateMayChange.Of()
 			default:
 				v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Template")
 				f.Fixes = p.Fix(report.Mechanical, "parse it once, in a package variable", edit.Hoisted(p.Func, must, v)...)

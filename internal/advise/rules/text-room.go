@@ -14,13 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var textRoom = &advise.Rule{
 	Name: "text-room", Rank: 4,
 	Doc: "a Builder or Buffer grows step by step",
 
-	NoFix: "how long the text will be is not known before",
+	NoFix: missing.LengthUnknown,
 	Find: func(p *advise.Pass) {
 		seen := map[*types.Var]bool{}
 		advise.Each(p, func(call *ast.CallExpr) {

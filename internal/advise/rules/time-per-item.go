@@ -5,13 +5,14 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var timePerItem = &advise.Rule{
 	Name: "time-per-item", Rank: 32,
 	Doc: "a timer is made, or the clock is read, in each round of a loop",
 
-	NoFix: "the code does not say how exact the times have to be",
+	NoFix: missing.ExactTimes,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Calls(call, "time.After", "time.NewTimer", "time.Now", "time.Since", "time.Tick") == nil || p.Loop(call) == nil {
@@ -29,7 +30,7 @@ var timePerItem = &advise.Rule{
 				f.Claim = "each round makes a timer and a channel, though most of them never fire"
 				f.Advice = "make one with time.NewTimer before the loop, and Reset it in each round"
 				f.Risk = "before Go 1.23, a timer has to be stopped and its channel emptied before Reset"
-				f.NoFix = "a timer that is used again has to be stopped on every way out of the round, and its channel may have to be emptied"
+				f.NoFix = missing.TimerToStop.Of()
 			}
 			p.Report(call, p.Cost(call, cost.Below("time."+name)), f)
 		})

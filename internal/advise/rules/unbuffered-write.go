@@ -8,13 +8,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var unbufferedWrite = &advise.Rule{
 	Name: "unbuffered-write", Rank: 39,
 	Doc: "each write is a system call",
 
-	NoFix: "the code does not say when somebody else has to see what is written",
+	NoFix: missing.WriterSeenWhen,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if p.Loop(call) == nil || p.Calls(call, calls.LogFuncs...) != nil {

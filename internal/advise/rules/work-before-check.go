@@ -13,13 +13,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var workBeforeCheck = &advise.Rule{
 	Name: "work-before-check", Rank: 1, Vague: true, // how often the function returns early is not in the profile
 	Doc: "memory is allocated before a check after which the function returns without it",
 
-	NoFix: "what is between the allocation and the check may rely on their order",
+	NoFix: missing.OrderMatters,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(block *ast.BlockStmt) {
 			for i, st := range block.List {
@@ -115,7 +116,7 @@ func moved(p *advise.Pass, block *ast.BlockStmt, st ast.Stmt, check *ast.IfStmt,
 		if args = call.Args; p.Builtin(call, "make") != nil {
 			for _, size := range args[1:] {
 				if !neverNegative(p.Func, size) {
-					return p.No("%s may be negative, and make panics then", p.Src(size))
+					return p.No(missing.MayBeNegative, p.Src(size))
 				}
 			}
 			args = args[1:]
@@ -126,7 +127,7 @@ func moved(p *advise.Pass, block *ast.BlockStmt, st ast.Stmt, check *ast.IfStmt,
 	from, to := slices.Index(block.List, st), slices.Index(block.List, ast.Stmt(check))
 	for _, a := range args {
 		if !flow.Simple(p.Func, a) {
-			return p.No("%s may be another at the check", p.Src(a))
+			return p.No(missing.MayBeOther, p.Src(a))
 		}
 		used := map[types.Object]bool{}
 		ast.Inspect(a, func(n ast.Node) bool {
@@ -139,12 +140,12 @@ func moved(p *advise.Pass, block *ast.BlockStmt, st ast.Stmt, check *ast.IfStmt,
 		})
 		for o := range used {
 			if p.Local(a) == nil && o.Parent() == p.Pkg.Types.Scope() || !isText(o.Type()) && p.Local(a) == o && len(args) > 0 && p.Builtin(value, "make") == nil {
-				return p.No("%s may be changed before the check", p.Src(a))
+				return p.No(missing.MayChangeBefore, p.Src(a))
 			}
 		}
 		for _, between := range block.List[from+1 : to+1] {
 			if flow.Assigns(p.Func, between, func(o types.Object) bool { return used[o] }) {
-				return p.No("%s is changed before the check", p.Src(a))
+				return p.No(missing.ChangesBefore, p.Src(a))
 			}
 		}
 	}

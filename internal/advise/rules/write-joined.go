@@ -19,13 +19,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var writeJoined = &advise.Rule{
 	Name: "write-joined", Rank: 13,
 	Doc: "a string is built, by + or fmt, only to be written",
 
-	NoFix: "only package fmt can print some of the parts",
+	NoFix: missing.OnlyFmt,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			if arg, w := text.Written(p.Func, call); arg != nil {
@@ -99,6 +100,9 @@ func joinedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) {
 	if ok && known {
 		f.Fixes = appended(p, call, w, list)
 	}
+	if format == nil { // one copy less, in the same line
+		f.Fixes = append(f.Fixes, writtenString(p, call, w, arg)...)
+	}
 	if len(f.Fixes) == 0 && format != nil && len(format.Args) > 0 {
 		f.Advice = "let fmt write it: that is one text less"
 		f.Fixes = p.Fix(report.Mechanical, "let fmt write it", edit.New(call.Pos(), format.Args[0].Pos(),
@@ -150,13 +154,17 @@ func convertedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr, convers
 		Advice: "WriteString, where the writer has it, copies once less",
 		Risk:   "none, unless the writer's WriteString differs from its Write",
 	}
-	if obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(w), true, p.Pkg.Types, "WriteString"); obj != nil {
-		f.Fixes = p.Fix(report.Mechanical, "write the string", edit.New(call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.Src(w), p.Src(arg))))
-	} else {
-		p.Need("io")
-		f.Fixes = p.Fix(report.Mechanical, "let io.WriteString ask the writer", edit.New(call.Pos(), call.End(), fmt.Sprintf("io.WriteString(%s, %s)", writer(p.Func, w), p.Src(arg))))
-	}
+	f.Fixes = writtenString(p, call, w, arg)
 	p.Report(call, c, f)
+}
+
+// writtenString is a fix that writes a string without a copy of its bytes, where the writer can.
+func writtenString(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) []report.Fix {
+	if obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(w), true, p.Pkg.Types, "WriteString"); obj != nil {
+		return p.Fix(report.Mechanical, "write the string", edit.New(call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.Src(w), p.Src(arg))))
+	}
+	p.Need("io")
+	return p.Fix(report.Mechanical, "let io.WriteString ask the writer", edit.New(call.Pos(), call.End(), fmt.Sprintf("io.WriteString(%s, %s)", writer(p.Func, w), p.Src(arg))))
 }
 
 // writer returns an expression that can be given to a function for a writer.
@@ -191,7 +199,7 @@ func formattedWrite(p *advise.Pass, call *ast.CallExpr) {
 	if ok && text.Dynamic(list) > 0 {
 		f.Fixes = appended(p, call, w, list)
 	} else if ok {
-		f.NoFix = "it writes the same string each time, which needs no fmt at all"
+		f.NoFix = missing.SameText.Of()
 	}
 	p.Report(call, c, f)
 }
@@ -200,18 +208,21 @@ func formattedWrite(p *advise.Pass, call *ast.CallExpr) {
 func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece) []report.Fix {
 	st := p.Statement(call)
 	if st == nil || !firstIn(p.Func, st, call) {
-		p.Why = "what is evaluated before the call would be evaluated after it"
+		p.No(missing.EvaluatedLater)
 		return nil
 	}
 	if u, ok := ast.Unparen(w).(*ast.UnaryExpr); ok {
 		w = u.X // (&b).Write is b.Write
 	}
 	if !flow.Simple(p.Func, w) {
-		p.Why = "the writer is not a variable"
+		p.No(missing.WriterIsNoVariable)
 		return nil
 	}
 	buf := p.LocalName("buf")
 	write := fmt.Sprintf("%s.Write(%s)", p.Src(w), buf)
+	if lines := writes(p, call, w, list); lines != nil {
+		return p.Fix(report.Mechanical, "write the parts", edit.Replace(st, strings.Join(lines, "\n")))
+	}
 	if has(p.Func, w, "AvailableBuffer") && flow.Quiet(p.Func, call) {
 		lines, _ := appends(p, list, buf, buf)
 		return p.Fix(report.Mechanical, "append to the free part of the buffer that is written to",
@@ -226,6 +237,41 @@ func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece)
 	lines, size := appends(p, list, buf, buf)
 	return p.Fix(report.Mechanical, "append to a buffer",
 		edit.Before(st, fmt.Sprintf("%s := make([]byte, 0, %d)\n%s\n", buf, bufferRoom(size), strings.Join(lines, "\n"))), edit.Replace(call, write))
+}
+
+// writes returns statements that write pieces one by one to a Buffer or a Builder in memory, where a call is a statement that writes all of
+// them, or nil.
+func writes(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece) (lines []string) {
+	t := strings.TrimPrefix(p.TypeOf(w).String(), "*")
+	st, ok := p.Statement(call).(*ast.ExprStmt)
+	if !ok || st.X != call || t != "bytes.Buffer" && t != "strings.Builder" || !flow.Quiet(p.Func, call) {
+		return nil
+	}
+	to := p.Src(w)
+	for _, v := range text.Joined(list) {
+		if v.Append == nil {
+			if len(v.Text) == 1 && v.Text[0] < utf8.RuneSelf {
+				lines = append(lines, fmt.Sprintf("%s.WriteByte(%s)", to, strconv.QuoteRune(rune(v.Text[0]))))
+			} else {
+				lines = append(lines, fmt.Sprintf("%s.WriteString(%s)", to, text.QuotedText(v.Text)))
+			}
+			continue
+		}
+		appended := v.Append("buf")
+		part, isText := strings.CutPrefix(appended, "append(buf, ")
+		switch part, isText = strings.CutSuffix(part, "...)"); {
+		case isText && v.Bytes:
+			lines = append(lines, fmt.Sprintf("%s.Write(%s)", to, part))
+		case isText && v.Expr != "":
+			lines = append(lines, fmt.Sprintf("%s.WriteString(%s)", to, v.Expr))
+		case t == "bytes.Buffer" && !isText:
+			lines = append(lines, fmt.Sprintf("%s.Write(%s)", to, v.Append(to+".AvailableBuffer()")))
+		default:
+			return nil
+		}
+		p.Need(v.Needs...)
+	}
+	return lines
 }
 
 // has reports whether an expression has a method.

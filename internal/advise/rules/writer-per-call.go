@@ -17,13 +17,14 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 var writerPerCall = &advise.Rule{
 	Name: "writer-per-call", Rank: 35, PerCall: true,
 	Doc: "a compressor or buffer is made for every call, though it can be used again",
 
-	NoFix: "Reset does not make this type as good as new with the same settings",
+	NoFix: missing.ResetNotFresh,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)
@@ -107,18 +108,18 @@ func reused(p *advise.Pass, call *ast.CallExpr, r reusable) []report.Fix {
 	st, ok := p.Parent(call).(*ast.AssignStmt)
 	switch {
 	case !ok || st.Tok != token.DEFINE || len(st.Rhs) != 1 || p.Statement(st) != st || p.Local(st.Lhs[0]) == nil:
-		return p.No("the %s is not given to a variable of the function, so where it is used last is not known", r.what)
+		return p.No(missing.NotInVariable, r.what)
 	case p.Decl.Name.Name == "main" && p.Loop(st) == nil:
-		return p.No("main runs once")
+		return p.No(missing.MainRunsOnce)
 	}
 	x := p.Local(st.Lhs[0])
 	if p.Info().Defs[code.AsIdent(st.Lhs[0])] == nil || !owner.StaysInside(p.Func, x) || !flow.OnlyRead(p.Func, x, st) {
-		return p.No("%s may be kept by somebody else when the function has returned", x.Name())
+		return p.No(missing.MayBeKept, x.Name())
 	}
 	more, settings := "", ""
 	for _, a := range call.Args[1:] {
 		if !p.IsConst(a) {
-			return p.No("%s is not a constant, so each %s may have other settings", p.Src(a), r.what)
+			return p.No(missing.ConstantSettings, p.Src(a), r.what)
 		}
 		more += ", " + p.Src(a)
 		name := p.Src(a)[strings.LastIndexByte(p.Src(a), '.')+1:]
@@ -127,8 +128,8 @@ func reused(p *advise.Pass, call *ast.CallExpr, r reusable) []report.Fix {
 		}
 	}
 	edits, why := withoutError(p, st, r)
-	if why != "" {
-		return p.No("%s", why)
+	if why.Fact != "" {
+		return p.Because(why)
 	}
 	arg, given := call.Args[0], p.TypeOf(call.Args[0])
 	again := fmt.Sprintf(r.again, x.Name(), p.Src(arg))
@@ -166,7 +167,7 @@ func reused(p *advise.Pass, call *ast.CallExpr, r reusable) []report.Fix {
 	if mayBe {
 		simple, _ := ast.Unparen(arg).(*ast.Ident)
 		if !types.IsInterface(given) || simple == nil {
-			return p.No("%s may be a %s already, which is then used as it is", p.Src(arg), strings.TrimPrefix(r.typ, "*"))
+			return p.No(missing.MayBeOneAlready, p.Src(arg), strings.TrimPrefix(r.typ, "*"))
 		}
 		size := defaultBufferSize
 		if r.form == sized {
@@ -180,23 +181,23 @@ func reused(p *advise.Pass, call *ast.CallExpr, r reusable) []report.Fix {
 }
 
 // withoutError returns edits that leave out what a function does with an error that is nil where the level exists, or why that cannot be done.
-func withoutError(p *advise.Pass, st *ast.AssignStmt, r reusable) (edits []edit.Edit, why string) {
+func withoutError(p *advise.Pass, st *ast.AssignStmt, r reusable) (edits []edit.Edit, why missing.Reason) {
 	if r.form != level {
-		return nil, ""
+		return nil, missing.Reason{}
 	}
 	if v := p.Info().Types[st.Rhs[0].(*ast.CallExpr).Args[1]].Value; v == nil || !constant.Compare(v, token.GEQ, constant.MakeInt64(-2)) || !constant.Compare(v, token.LEQ, constant.MakeInt64(9)) {
-		return nil, "there is no such level, so nothing is made"
+		return nil, missing.NoSuchLevel.Of()
 	}
 	if len(st.Lhs) != 2 || code.IsBlank(st.Lhs[1]) {
-		return nil, ""
+		return nil, missing.Reason{}
 	}
 	err := p.Local(st.Lhs[1])
 	if err == nil || p.Info().Defs[code.AsIdent(st.Lhs[1])] == nil {
-		return nil, "its error is given to a variable that others use, too"
+		return nil, missing.ErrorShared.Of()
 	}
 	block, ok := p.Parent(st).(*ast.BlockStmt)
 	if !ok {
-		return nil, "its error is not looked at right behind it"
+		return nil, missing.ErrorNotChecked.Of()
 	}
 	i := slices.Index(block.List, ast.Stmt(st))
 	var check *ast.IfStmt
@@ -204,14 +205,14 @@ func withoutError(p *advise.Pass, st *ast.AssignStmt, r reusable) (edits []edit.
 		check, _ = block.List[i+1].(*ast.IfStmt)
 	}
 	if check == nil || check.Init != nil || check.Else != nil || p.Src(check.Cond) != err.Name()+" != nil" {
-		return nil, "its error is not looked at right behind it"
+		return nil, missing.ErrorNotChecked.Of()
 	}
 	for _, id := range p.Uses(err) {
 		if !code.Within(id, check) {
-			return nil, "its error is used once more, and would have to be declared elsewhere"
+			return nil, missing.ErrorUsedAgain.Of()
 		}
 	}
-	return []edit.Edit{edit.New(check.Pos(), edit.NextLine(p.Func, check), "")}, ""
+	return []edit.Edit{edit.New(check.Pos(), edit.NextLine(p.Func, check), "")}, missing.Reason{}
 }
 
 // beforeLoop is a fix that makes something before a loop, and resets it in each round.
@@ -219,11 +220,11 @@ func beforeLoop(p *advise.Pass, st *ast.AssignStmt, x *types.Var, loop ast.Stmt,
 	at := p.Statement(loop)
 	switch {
 	case at == nil || p.FuncOf(loop) != p.FuncOf(st):
-		return p.No("the loop begins in another statement")
+		return p.No(missing.LoopInStatement)
 	case mayBe:
-		return p.No("what it is given may be a %s already, which is then used as it is", strings.TrimPrefix(r.typ, "*"))
+		return p.No(missing.GivenMayBeOne, strings.TrimPrefix(r.typ, "*"))
 	case definedAgain(p, x):
-		return p.No("another variable is called %s, too", x.Name())
+		return p.No(missing.AnotherName, x.Name())
 	}
 	made := r.fresh
 	if strings.Contains(made, "%s") {

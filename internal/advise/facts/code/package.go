@@ -12,13 +12,14 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // A Package is a package that has lines that cost something, with its syntax and types.
 type Package struct {
 	*packages.Package
 	Files   map[string]*File  // by name on disk
-	NoFix   string            // why nothing in it can be patched, or ""
+	NoFix   missing.Reason    // why nothing in it can be patched
 	GoMinor int               // 26 for go 1.26; 0 when it is not known
 	rest    []byte            // texts of files in its folder that were not loaded; read when it is asked for
 	names   map[string]bool   // that fixes gave to new variables of the package
@@ -34,7 +35,7 @@ type File struct {
 	Name  string // relative to the root
 	Text  []byte
 	AST   *ast.File
-	NoFix string
+	NoFix missing.Reason
 	Tok   *token.File
 
 	inits map[*ast.GenDecl]*ast.FuncDecl // functions that were made of declarations of variables

@@ -11,12 +11,13 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // A Reader takes expressions apart that make texts.
 type Reader struct {
 	*code.Func
-	No func(format string, args ...any) // is told why one can't be
+	No func(fact missing.Fact, of ...any) // is told why one can't be
 }
 
 // Pieces takes an expression apart that makes a string. How each piece looks in the end is the same as before.
@@ -85,7 +86,7 @@ func (p *Reader) Formatted(call *ast.CallExpr) ([]Piece, bool) {
 func (p *Reader) Format(format ast.Expr, args []ast.Expr) ([]Piece, bool) {
 	s, ok := p.Text(format)
 	if !ok {
-		p.No("the format %s is not a constant", p.Src(format))
+		p.No(missing.ConstantFormat, p.Src(format))
 		return nil, false
 	}
 	calls, bytes := 0, 0
@@ -101,7 +102,7 @@ func (p *Reader) Format(format ast.Expr, args []ast.Expr) ([]Piece, bool) {
 		})
 	}
 	if calls > 0 && bytes > 0 {
-		p.No("a call among the arguments may change bytes that are formatted after it now, and would be appended before it")
+		p.No(missing.CallChangesBytes)
 		return nil, false
 	}
 	var out []Piece
@@ -117,7 +118,7 @@ func (p *Reader) Format(format ast.Expr, args []ast.Expr) ([]Piece, bool) {
 		s = s[i+1:]
 		end := strings.IndexFunc(s, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 		if end < 0 || s[end] >= utf8.RuneSelf {
-			p.No("the format ends within a verb, or has one that fmt does not know")
+			p.No(missing.VerbUnknown)
 			return nil, false
 		}
 		verb := s[:end+1]
@@ -127,7 +128,7 @@ func (p *Reader) Format(format ast.Expr, args []ast.Expr) ([]Piece, bool) {
 			continue
 		}
 		if len(args) == 0 {
-			p.No("the format has more verbs than there are arguments")
+			p.No(missing.TooFewArguments)
 			return nil, false
 		}
 		v, ok := p.verb(verb, args[0])
@@ -138,7 +139,7 @@ func (p *Reader) Format(format ast.Expr, args []ast.Expr) ([]Piece, bool) {
 		out, args = append(out, v), args[1:]
 	}
 	if len(args) > 0 {
-		p.No("there are more arguments than the format has verbs")
+		p.No(missing.TooManyArguments)
 	}
 	return out, len(args) == 0
 }
@@ -174,7 +175,9 @@ func (p *Reader) verb(verb string, e ast.Expr) (Piece, bool) {
 	b, ok := t.Underlying().(*types.Basic)
 	if !ok {
 		if kind.IsBytes(t) && verb == "s" {
-			return mk(24, "", "append(%s, %s...)", src)
+			v, ok := mk(24, "", "append(%s, %s...)", src)
+			v.Bytes = true
+			return v, ok
 		}
 		return Piece{}, false
 	}
@@ -215,11 +218,11 @@ func (p *Reader) onlyFmt(verb string, e ast.Expr) {
 	switch {
 	case t == nil:
 	case types.IsInterface(t) || kind.IsTypeParam(t):
-		p.No("what %s holds is only known when the program runs", p.Src(e))
+		p.No(missing.ValueAtRunTime, p.Src(e))
 	case kind.PrintsItself(t):
-		p.No("the type of %s has a method that says how it is printed", p.Src(e))
+		p.No(missing.PrintsItself, p.Src(e))
 	default:
-		p.No("package strconv does not print %s as %%%s does", p.Src(e), verb)
+		p.No(missing.NotAsStrconv, p.Src(e), verb)
 	}
 }
 

@@ -17,6 +17,7 @@ type Piece struct {
 	Text   string                  // when append is nil
 	Append func(buf string) string // an expression that appends it
 	Expr   string                  // the text by itself, as an expression; "" where append alone is known
+	Bytes  bool                    // it is a []byte
 	Size   int                     // bytes that it takes, about
 	Needs  []string                // imports
 	boxed  bool                    // it went through fmt

@@ -318,6 +318,8 @@ export type EventSource = "code" | "traffic" | "mix" | "growth";
 
 export interface Evidence { says: string; query: string; command: string; url: string }
 
+export type Fact = "dependency" | "vendored" | "generated" | "not-as-compiled" | "cgo" | "no-start-line" | "newer-file" | "does-not-apply" | "does-not-compile" | "several-files" | "another-file" | "older-go" | "constant-format" | "constant-separator" | "constant-separators" | "constant-pattern" | "constant-split" | "constant-fold" | "constant-settings" | "same-each-call" | "same-pattern" | "same-strings" | "same-template" | "same-header" | "same-number" | "may-be-kept" | "may-hold-on" | "result-may-change" | "result-of-may-change" | "literal-may-be-kept" | "literal-may-keep" | "objects-may-be-kept" | "slice-may-be-kept" | "objects-never-done" | "readers-unknown" | "callers-unknown" | "returns-its-array" | "caller-needs-copy" | "used-unconverted" | "called-unconverted" | "other-result" | "other-result-of" | "other-result-for-interface" | "other-signature" | "other-signature-of" | "other-elements" | "other-elements-of" | "other-pool" | "list-is-parameter" | "list-is-parameter-of" | "field-used-otherwise" | "field-not-always-set" | "field-seen" | "field-left-out" | "not-pure" | "objects-elsewhere" | "changed-before-read" | "writer-seen-when" | "own-type" | "own-type-and-string" | "type-at-run-time" | "types-at-run-time" | "different-types" | "unlike-deep-equal" | "evaluated-twice" | "not-a-number" | "size-by-type" | "order-at-run-time" | "fields-to-spell" | "no-append-of-size" | "constant-may-not-fit" | "two-results" | "reader-of-other-type" | "no-twin" | "only-fmt" | "value-at-run-time" | "prints-itself" | "not-as-strconv" | "call-changes-bytes" | "verb-unknown" | "too-few-arguments" | "too-many-arguments" | "all-constant" | "same-text" | "spaces-between" | "too-many-parts" | "no-string-or-number" | "not-only-appended" | "result-not-only-appended" | "may-write-too" | "number-may-write-too" | "not-only-appended-by" | "no-plain-function" | "calls-itself" | "writer-is-no-variable" | "no-variable-to-write" | "evaluated-later" | "length-unknown" | "body-length-unknown" | "not-only-added" | "not-only-added-or-read" | "not-only-padded" | "not-only-escaped" | "seen-before-end" | "changed-by-address" | "not-before-literal" | "folds-letters" | "folds-text" | "no-plain-call" | "parts-needed" | "second-part-may-panic" | "may-overlap" | "no-part-variable" | "not-a-builder" | "not-a-builder-for" | "not-a-builder-at" | "not-by-var-alone" | "count-unknown" | "elements-unknown" | "entries-unknown" | "objects-unknown" | "count-may-be-more" | "count-may-differ" | "rounds-may-end" | "has-room" | "may-have-room" | "appended-in-head" | "no-grow-before" | "senders-unknown" | "senders-to-unknown" | "too-little-room" | "pool-too-small" | "round-too-small" | "may-be-negative" | "labeled-loop" | "name-or-label" | "another-name" | "loop-in-statement" | "loop-changes-key" | "order-matters" | "may-be-other" | "may-change-before" | "changes-before" | "may-be-other-at-return" | "element-may-change" | "element-use" | "other-slice" | "no-slice-variable" | "panics-before" | "less-elsewhere" | "less-does-more" | "less-does-more-alone" | "less-of-floats" | "methods-elsewhere" | "swap-does-more" | "len-is-other" | "pattern-ends-program" | "pattern-returns-error" | "error-for-variable" | "error-is-used" | "longest" | "parse-error-used" | "template-may-change" | "add-keeps" | "other-numbers" | "exact-times" | "timer-to-stop" | "below-share" | "no-place-for-defer" | "not-reset-for-pool" | "puts-other" | "relies-on-new" | "names-rely-on-new" | "reset-not-fresh" | "reset-leaves" | "reset-takes-all" | "reset-as-good" | "put-per-round" | "not-in-variable" | "main-runs-once" | "may-be-one-already" | "given-may-be-one" | "no-such-level" | "error-shared" | "error-not-checked" | "error-used-again" | "still-in-use" | "can-be-kept" | "why-on-heap" | "who-needs-objects" | "lines-needed" | "entries-needed" | "entries-of-needed" | "items-may-wait" | "state-of-other" | "state-of-receiver" | "set-use" | "set-use-of" | "equal-not-same" | "large-members" | "sets-elsewhere" | "no-number-field" | "more-than-variable" | "more-than-lookup" | "guarded" | "change-together" | "work-needs-more" | "part-without" | "shown-mutex" | "guarded-field" | "otherwise-used" | "more-than-one-step" | "writes-more" | "reads-and-writes" | "takes-from-unsigned" | "no-word" | "no-atomic-type" | "struct-in-order" | "not-declared-alone" | "jobs-depend" | "not-closed-behind" | "no-group-of-function" | "ends-before-wait" | "no-wait" | "loop-uses-channel" | "channel-elsewhere" | "receiver-not-waited" | "waiting-matters" | "loop-goes-on" | "function-recovers" | "loop-makes-functions" | "loop-defers" | "loop-starts" | "loop-panics" | "loop-calls-unknown" | "loop-ends-goroutine" | "used-when-sent" | "loop-ends-function" | "error-result-kept" | "different-errors" | "loop-waits" | "loop-changes-sent" | "loop-changes-used" | "others-change" | "others-may-change" | "loop-may-change" | "job-uses" | "what-it-does";
+
 export interface Finding {
   number: number;
   rule: string;
@@ -331,6 +333,7 @@ export interface Finding {
   escape?: string;
   advice?: string;
   fixes?: Fix[];
+  missing?: Reason;
   no_fix?: string;
   risk: string;
   live?: boolean;
@@ -1023,6 +1026,11 @@ export interface Price {
 export interface Progress {
   done: number;
   of: number;
+}
+
+export interface Reason {
+  fact: Fact;
+  of?: string[];
 }
 
 export interface Recording {

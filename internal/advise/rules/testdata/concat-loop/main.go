@@ -67,7 +67,23 @@ func result(list []string) (s string) {
 	return
 }
 
+// The text becomes another one on the way.
+func prefixed(runes []rune, other string) string {
+	mask := ""
+	for _, c := range runes {
+		if c == '!' {
+			if mask == "" {
+				mask = other
+			}
+			continue
+		}
+		mask += string(c) // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return mask
+}
+
 func main() {
+	fmt.Println(prefixed([]rune("a!b"), "x"), prefixed([]rune("!b!"), "x"))
 	for _, list := range [][]string{nil, {"a"}, {"a", "ä", ""}, {"0123456789", "0123456789", "never"}} {
 		fmt.Printf("%q %q %q %q\n", join(list), more(list), seen(list), result(list))
 	}

@@ -164,7 +164,33 @@ func kept(in []int) int {
 	return len(odd)
 }
 
+// A tape is only indexed and measured, so nobody sees whether it is nil.
+type tape struct {
+	marks []rune
+	at    int
+}
+
+func (t *tape) next() rune {
+	if t.at == len(t.marks) {
+		return 0
+	}
+	t.at++
+	return t.marks[t.at-1]
+}
+
+func taped(text string) *tape {
+	var t *tape
+	var marks []rune
+	for _, c := range text {
+		marks = append(marks, c) // cost: runtime.growslice; want
+	}
+	t = new(tape)
+	t.marks = marks
+	return t
+}
+
 func main() {
+	fmt.Println(taped("").next(), taped("é").next())
 	fmt.Println(twoLoops(nil, nil) == nil, twoLoops([]int{1}, map[int]bool{7: true}), nested([][]int{{1}, nil, {2, 3}}), kept([]int{1, 2, 3}))
 	fmt.Println(flat(nil) == nil, flat([][]int{nil}) == nil, flat([][]int{{1}, nil, {2, 3}}))
 	fmt.Println(until(1<<62, 3))

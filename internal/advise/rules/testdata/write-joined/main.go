@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,10 @@ func local(n int) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "n=%d", n) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
 	return b.String()
+}
+
+func byParts(b *strings.Builder, s string, raw []byte) {
+	fmt.Fprintf(b, "-%s: %s", s, raw) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
 }
 
 func stringer(w io.Writer, s speaking) {
@@ -106,6 +111,9 @@ func main() {
 	nested(b)
 	b.Flush()
 	fmt.Println(local(-5))
+	var parts strings.Builder
+	byParts(&parts, "a", []byte("b"))
+	fmt.Println(parts.String())
 	stringer(w, 1)
 	plain(w, "plain\n")
 	builder(new(bytes.Buffer), "x")

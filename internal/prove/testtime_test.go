@@ -1,0 +1,32 @@
+package prove
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// Tests that take longer than they may do not hold up a change, and leave it unproven.
+func TestTestTime(t *testing.T) {
+	dir := t.TempDir()
+	const code = "package slow\n\nfunc Twice(n int) int { return 2 * n }\n"
+	const tests = "package slow\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestTwice(t *testing.T) {\n\ttime.Sleep(time.Hour)\n}\n"
+	for _, v := range []string{"old", "new"} {
+		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/slow\n\ngo 1.23\n"))
+		text := code
+		if v == "new" {
+			text = strings.Replace(text, "2 * n", "n + n", 1)
+		}
+		write(t, filepath.Join(dir, v, "slow.go"), []byte(text))
+		write(t, filepath.Join(dir, v, "slow_test.go"), []byte(tests))
+	}
+	p := proveIn(t, dir, "old", "new", Options{Executions: 20, Time: time.Minute, TestTime: time.Millisecond})
+	skipped := slices.ContainsFunc(p.Checks, func(c report.Check) bool { return strings.HasPrefix(c.Name, "tests") && c.Outcome == report.Skipped })
+	if !skipped || !p.Untried || p.Verdict != report.NotProven {
+		t.Errorf("skipped: %v, untried: %v, verdict %s: %+v", skipped, p.Untried, p.Verdict, p.Checks)
+	}
+}
