@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/types"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -199,6 +200,8 @@ func (d *finding) soften(s *surface) {
 		d.note = "the old version panicked"
 	case d.layer == worker.LayerShared && d.old == "true" && d.new == "false":
 		d.note = "less memory is shared than before"
+	case saysVersion(s.entries[d.program.Steps[d.at].Func], d.old, d.new):
+		d.note = "it says which version this is"
 	case s.own(d.fn):
 		d.note = "only the package can call it, and all its callers changed too"
 	default:
@@ -214,6 +217,13 @@ func (d *finding) soften(s *surface) {
 			}
 		}
 	}
+}
+
+var versionText = regexp.MustCompile(`^"v?\d+(\.\d+){1,3}([-+][\w.+-]*)?"$`)
+
+// saysVersion reports whether a function does nothing but tell the version of the package, which is another one in each release.
+func saysVersion(e *entry, old, now string) bool {
+	return len(e.params) == 0 && strings.Contains(strings.ToLower(e.name), "version") && versionText.MatchString(old) && versionText.MatchString(now)
 }
 
 // own reports whether a function is one that changed together with all that use it.

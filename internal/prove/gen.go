@@ -472,6 +472,12 @@ func (b *builder) iface(t types.Type) worker.Value {
 	if it.NumMethods() == 0 && b.chance(5) {
 		return worker.Value{Kind: worker.Error, Text: b.str()}
 	}
+	switch {
+	case has(it, writerMethods):
+		return worker.Value{Kind: worker.Writer}
+	case has(it, readerMethods):
+		return worker.Value{Kind: worker.Reader, Text: b.str()}
+	}
 	var names []string
 	for name, c := range b.types0() {
 		if types.Implements(c, it) && !(it.NumMethods() == 0 && b.holdsRecast(c, 0)) {
@@ -497,6 +503,22 @@ func (b *builder) iface(t types.Type) worker.Value {
 		v = b.literal(c)
 	}
 	return worker.Value{Kind: worker.Iface, Text: name, Elems: []worker.Value{v}}
+}
+
+// What the writers and readers have that workers make.
+var (
+	writerMethods = []string{"Write", "WriteByte", "WriteRune", "WriteString"}
+	readerMethods = []string{"Read", "ReadByte", "ReadRune", "UnreadByte", "UnreadRune", "ReadAt", "Seek", "Len", "Size"}
+)
+
+// has reports whether an interface has methods, and no others than these.
+func has(it *types.Interface, names []string) bool {
+	for m := range it.Methods() {
+		if !slices.Contains(names, m.Name()) {
+			return false
+		}
+	}
+	return it.NumMethods() > 0
 }
 
 func (b *builder) types0() map[string]types.Type { return b.surface.types }

@@ -137,7 +137,7 @@ func (s *surface) compareStructs() {
 		for f := range before.Fields() {
 			types0[f.Name()] = f.Type()
 		}
-		s.recast[key] = !s.sameHidden(before, st)
+		s.recast[key] = !s.sameFieldsOf(before, st)
 		plain := named.NumMethods() == 0
 		rules := []fieldRule{}
 		for f := range st.Fields() {
@@ -151,23 +151,12 @@ func (s *surface) compareStructs() {
 	}
 }
 
-// sameHidden reports whether two structs have the same fields that are not exported.
-func (s *surface) sameHidden(old, now *types.Struct) bool {
-	count := func(st *types.Struct) (n int) {
-		for f := range st.Fields() {
-			if !f.Exported() {
-				n++
-			}
-		}
-		return n
-	}
-	if count(old) != count(now) {
+// sameFieldsOf reports whether two structs have the same fields, in any order.
+func (s *surface) sameFieldsOf(old, now *types.Struct) bool {
+	if old.NumFields() != now.NumFields() {
 		return false
 	}
 	for f := range now.Fields() {
-		if f.Exported() {
-			continue
-		}
 		if !slices.ContainsFunc(slices.Collect(old.Fields()), func(g *types.Var) bool { return g.Name() == f.Name() && s.sameType(g.Type(), f.Type()) }) {
 			return false
 		}
@@ -175,8 +164,7 @@ func (s *surface) sameHidden(old, now *types.Struct) bool {
 	return true
 }
 
-// holdsRecast reports whether there is a struct in t that holds what only the package sees in another way now. Whoever prints it, whatever
-// it is, prints that.
+// holdsRecast reports whether there is a struct in t that has other fields now. Whoever prints it, whatever it is, prints that.
 func (s *surface) holdsRecast(t types.Type, depth int) bool {
 	if depth > 5 {
 		return false
