@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/order"
@@ -386,6 +387,14 @@ func (b *builder) basic(u *types.Basic, t types.Type) worker.Value {
 	case info&(types.IsFloat|types.IsComplex) != 0:
 		return worker.Value{Kind: worker.Float, Int: int64(math.Float64bits(b.float()))}
 	case info&types.IsString != 0:
+		if named, ok := t.(*types.Named); ok && strings.HasSuffix(named.Obj().Name(), "Number") && b.chance(80) {
+			n := b.integer(types.Typ[types.Int64])
+			text := strconv.FormatInt(n, 10)
+			if b.chance(50) {
+				text = strconv.FormatUint(uint64(n), 10)
+			}
+			return worker.Value{Kind: worker.String, Text: text}
+		}
 		return worker.Value{Kind: worker.String, Text: b.str()}
 	}
 	return worker.Value{}
