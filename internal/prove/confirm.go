@@ -72,7 +72,7 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 			return nil, err
 		}
 		if slow && f.compare(p, seen[0], seen[1]) == nil {
-			return nil, nil // one of them took a little longer than the search waits
+			return nil, nil // one of them took a little more than it gets in a search
 		}
 		if f.compare(p, seen[0], seen[1]) == nil {
 			seen = append(seen, seen...) // it does not show: that need not be seen twice

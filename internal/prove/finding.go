@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/token"
 	"go/types"
 	"maps"
 	"regexp"
@@ -241,6 +242,9 @@ func (s *surface) bypassed(v *worker.Value, t types.Type) string {
 		return ""
 	}
 	for _, e := range s.ctors[s.baseKey(t)] {
+		if named.Obj().Exported() && !token.IsExported(e.name) {
+			continue // callers outside can only write the literal
+		}
 		if strings.EqualFold(e.name, "new"+named.Obj().Name()) || e.name == "New" {
 			return e.name
 		}

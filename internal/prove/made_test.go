@@ -126,6 +126,12 @@ func (s *Shell) Words(line string) int {
 	return n
 }
 `, "c != ' '", "c > ' '", ".Words(", false},
+		{"settings that only the package makes by a function", `package one
+type Settings struct { Quote, Strict bool }
+func newSettings() *Settings { return &Settings{} }
+func (s *Settings) dup() *Settings { c := *s; return &c }
+func Text(n int, s *Settings) int { if s == nil { s = newSettings() }; s = s.dup(); if s.Quote { n++ }; if s.Strict { n *= 2 }; return n }
+`, "if s.Strict {", "if s.Strict && !s.Quote {", "Strict", false},
 		{"a receiver that is nil by mistake", `package one
 type Counter struct{ n int }
 func (c *Counter) Name(s string) string { return s + "!" }

@@ -81,9 +81,9 @@ func newSearch(s *surface, opt Options, files [2]*built) *search {
 
 // config is what a worker is told. One that has more time has more memory, too: what is near a limit is not beyond both.
 func (f *search) config(limit time.Duration) *worker.Config {
-	c := &worker.Config{Fields: make(map[string][]worker.FieldRule), Masks: maps.Clone(f.masks), Limit: limit, Memory: searchMemory}
+	c := &worker.Config{Fields: make(map[string][]worker.FieldRule), Masks: maps.Clone(f.masks), Limit: limit, Memory: searchMemory, Stack: searchStack}
 	if limit > runLimit {
-		c.Memory = confirmMemory
+		c.Memory, c.Stack = confirmMemory, confirmStack
 	}
 	for name, rules := range f.rules {
 		list := []worker.FieldRule{}
@@ -106,6 +106,8 @@ const (
 	confirmLimit  = 8 * time.Second
 	searchMemory  = 512 << 20 // in use, of each worker
 	confirmMemory = 2 * searchMemory
+	searchStack   = 16 << 20 // a call that calls itself without end takes seconds to fill more
+	confirmStack  = 8 * searchStack
 )
 
 // limit is how long one program may take in a search: a fiftieth of its time, so that a few slow calls do not take all of it.
@@ -349,7 +351,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		looked++
 		before := append(f.history[:len(f.history):len(f.history)], list[:i]...)
-		found, err := f.examine(ctx, t, list[i], before, late(old) != late(now))
+		found, err := f.examine(ctx, t, list[i], before, old.Status != now.Status)
 		if err != nil {
 			if ctx.Err() != nil {
 				f.leaveOpen(list[i])

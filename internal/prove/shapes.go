@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // A fieldRule says what a field of a struct is to the comparison, and whether it may be filled.
@@ -89,12 +90,16 @@ func (s *surface) compareStructs() {
 	literals := make(map[string]bool)
 	kept := make(map[string]bool) // what the package itself sets afterwards is for it to keep in order
 	for _, f := range s.new.pkg.Syntax {
+		sets := kept
+		if strings.HasSuffix(s.new.pkg.Fset.File(f.Pos()).Name(), "_test.go") {
+			sets = literals // what tests set is for callers to set
+		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if set, ok := n.(*ast.AssignStmt); ok {
 				for _, x := range set.Lhs {
 					if sel, ok := x.(*ast.SelectorExpr); ok {
 						if named, _ := structOf(s.new.pkg.TypesInfo.TypeOf(sel.X)); named != nil {
-							kept[named.Obj().Name()+"."+sel.Sel.Name] = true
+							sets[named.Obj().Name()+"."+sel.Sel.Name] = true
 						}
 					}
 				}

@@ -55,6 +55,7 @@ type Config struct {
 	Masks  map[string]int         // by MaskKey
 	Limit  time.Duration          // of one program
 	Memory uint64                 // bytes in use; twice as many are taken of the machine at most
+	Stack  int                    // bytes of a goroutine
 	Aside  int                    // goroutines that are started and end, so that later ones have other numbers
 }
 
@@ -78,7 +79,6 @@ const maxFrame = 256 << 20
 
 // Serve answers requests until there are no more.
 func Serve(t Table) {
-	debug.SetMaxStack(128 << 20)
 	debug.SetGCPercent(400)
 	runtime.GOMAXPROCS(1) // as little as possible shall depend on what else the machine does
 	limitMemory()
@@ -133,6 +133,7 @@ func (s *server) serve(in io.Reader) {
 			}
 			s.table.fields, s.table.masks = c.Fields, c.Masks
 			s.limit = c.Limit
+			debug.SetMaxStack(c.Stack)
 			s.memory.Store(newMemory(c.Memory))
 			var wg sync.WaitGroup
 			for range c.Aside {
