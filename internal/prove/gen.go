@@ -191,6 +191,9 @@ func (b *builder) args(params []types.Type) []worker.Value {
 	args := make([]worker.Value, len(params))
 	for i, t := range params {
 		args[i] = b.value(t)
+		if i > 0 && len(b.made) > 0 && isAny(t) && b.chance(40) {
+			args[i] = b.filled()
+		}
 		for j := range i { // the same slice, map or object twice
 			if b.chance(3) && types.Identical(params[j], t) && !isBasic(t) {
 				args[i] = args[j]
@@ -202,6 +205,20 @@ func (b *builder) args(params []types.Type) []worker.Value {
 		}
 	}
 	return args
+}
+
+func isAny(t types.Type) bool {
+	it, ok := t.Underlying().(*types.Interface)
+	return ok && it.NumMethods() == 0
+}
+
+// filled makes what decoders fill: a pointer to a number, a text, or a struct.
+func (b *builder) filled() worker.Value {
+	var t types.Type = types.Typ[pick(b.gen, filledKinds)]
+	if b.chance(30) {
+		t = pick(b.gen, b.made)
+	}
+	return worker.Value{Kind: worker.Iface, Text: b.spell(types.NewPointer(t)), Elems: []worker.Value{{Kind: worker.Ptr, Elems: []worker.Value{b.literal(t)}}}}
 }
 
 // object makes a receiver or another value with methods: with what constructs it, or as a literal, and sometimes with
@@ -498,6 +515,9 @@ func (b *builder) iface(t types.Type) worker.Value {
 	}
 	slices.Sort(names)
 	name := pick(b.gen, names)
+	if len(b.asked) > 0 && it.NumMethods() == 0 && b.chance(20) {
+		name = pick(b.gen, b.asked)
+	}
 	c := b.surface.types[name]
 	var v worker.Value
 	if _, ptr := c.(*types.Pointer); ptr && it.NumMethods() > 0 && b.chance(10) {

@@ -64,6 +64,7 @@ func (s *surface) addAsked() {
 		}
 		if name := s.spell(t); s.types[name] == nil {
 			s.types[name] = t
+			s.asked = append(s.asked, name)
 			n++
 		}
 	}

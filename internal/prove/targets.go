@@ -46,6 +46,7 @@ type surface struct {
 	ctors   map[string][]*entry
 	methods map[string][]*entry
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
+	asked   []string              // those from elsewhere that the code tells from others
 	rules   map[string][]fieldRule
 	danger  *danger
 	refuses bool            // calls end in front of what must not be called
