@@ -68,6 +68,7 @@ func (r *run) callFrom(ctx context.Context, p *pair, s *surface, dirs []string, 
 		if err != nil {
 			return nil, err
 		}
+		d.refused = true
 		cs := newSurface(c, d)
 		cs.targets = slices.DeleteFunc(cs.targets, func(t *target) bool { return t.entry == nil })
 		if len(cs.targets) > 0 {

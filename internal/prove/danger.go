@@ -20,6 +20,8 @@ import (
 type danger struct {
 	calls map[string][]string // full names of functions of the module → full names of what they use
 	known map[string]string
+
+	refused bool // calls may be ended in front of it, where workers alone make them
 }
 
 // findDanger reads the packages of the module that the sides import.

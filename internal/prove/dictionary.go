@@ -3,6 +3,7 @@ package prove
 import (
 	"go/ast"
 	"go/constant"
+	"go/token"
 	"go/types"
 	"os"
 	"reflect"
@@ -20,6 +21,9 @@ type dictionary struct {
 	near     string                    // the function that is asked about
 	texts    map[string][]string       // string literals by the declaration they are in; "" has all
 	numbers  map[string][]int64        // likewise
+	chars    map[string][]rune         // of literals of characters
+	fresh    literals                  // that only one of the versions has
+	side     *literals                 // whose code is being read, nil for tests
 	floats   []float64                 //
 	patterns []*syntax.Regexp          // that strings are matched with
 	literals map[string][]worker.Value // composite literals, by type
@@ -29,6 +33,24 @@ type dictionary struct {
 	bodies   []types.Type // structs that JSON is read into
 }
 
+// literals are texts and numbers.
+type literals struct {
+	texts   []string
+	numbers []int64
+}
+
+// onlyIn returns what one of two lists has and the other has not.
+func onlyIn[T int64 | string](a, b []T) (out []T) {
+	for _, lists := range [][2][]T{{unique(a), unique(b)}, {unique(b), unique(a)}} {
+		for _, x := range lists[0] {
+			if _, both := slices.BinarySearch(lists[1], x); !both {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
 // Functions whose first argument names a part of a request.
 var (
 	paramCalls  = []string{"FormValue", "PostFormValue", "PathValue", "FormFile"}
@@ -36,14 +58,18 @@ var (
 )
 
 func newDictionary(s *surface) *dictionary {
-	d := &dictionary{texts: make(map[string][]string), numbers: make(map[string][]int64), literals: make(map[string][]worker.Value)}
-	for _, v := range []*side{s.old, s.new} {
+	d := &dictionary{texts: make(map[string][]string), numbers: make(map[string][]int64), chars: make(map[string][]rune), literals: make(map[string][]worker.Value)}
+	var sides [2]literals
+	for i, v := range []*side{s.old, s.new} {
 		keys := make([]string, 0, len(v.decls))
 		for k := range v.decls {
 			keys = append(keys, k)
 		}
 		slices.Sort(keys)
 		for _, k := range keys {
+			if d.side = &sides[i]; v.decls[k].test {
+				d.side = nil
+			}
 			d.read(s, v, v.pkg.TypesInfo, k, v.decls[k].node)
 			for _, u := range v.decls[k].uses { // constants, tables and helpers belong to who uses them
 				if v.decls[u] != nil {
@@ -52,6 +78,7 @@ func newDictionary(s *surface) *dictionary {
 			}
 			d.readType(v.decls[k])
 		}
+		d.side = nil
 		if v.outer != nil {
 			for _, f := range v.outer.Syntax {
 				d.read(s, v, v.outer.TypesInfo, "", f)
@@ -59,12 +86,16 @@ func newDictionary(s *surface) *dictionary {
 		}
 		d.readCorpus(v.dir)
 	}
+	d.fresh = literals{onlyIn(sides[0].texts, sides[1].texts), onlyIn(sides[0].numbers, sides[1].numbers)}
 	d.addMade(s)
 	for k := range d.texts {
 		d.texts[k] = unique(d.texts[k])
 	}
 	for k := range d.numbers {
 		d.numbers[k] = unique(d.numbers[k])
+	}
+	for k := range d.chars {
+		d.chars[k] = unique(d.chars[k])
 	}
 	d.params, d.headers, d.paths = unique(d.params), unique(d.headers), unique(d.paths)
 	return d
@@ -86,7 +117,7 @@ func (d *dictionary) addMade(s *surface) {
 	}
 }
 
-func unique[T int64 | string](list []T) []T {
+func unique[T int64 | rune | string](list []T) []T {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -126,13 +157,23 @@ func (d *dictionary) readConstant(info *types.Info, key string, e ast.Expr) {
 		}
 		d.texts[""] = append(d.texts[""], text)
 		d.texts[key] = append(d.texts[key], text)
+		if d.side != nil {
+			d.side.texts = append(d.side.texts, text)
+		}
 		if path, ok := strings.CutPrefix(text, "/"); ok && !strings.ContainsAny(path, " \n<>\\^$*") {
 			d.paths = append(d.paths, text)
 		} else if _, path, ok := strings.Cut(text, " /"); ok && strings.Trim(text[:strings.IndexByte(text, ' ')], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 			d.paths = append(d.paths, "/"+path)
 		}
 	case constant.Int:
+		if n, exact := constant.Int64Val(tv.Value); exact && isChar(info, e) {
+			d.chars[key] = append(d.chars[key], rune(n))
+			d.chars[""] = append(d.chars[""], rune(n))
+		}
 		if n, exact := constant.Int64Val(tv.Value); exact {
+			if d.side != nil {
+				d.side.numbers = append(d.side.numbers, n)
+			}
 			d.numbers[""] = append(d.numbers[""], n)
 			d.numbers[key] = append(d.numbers[key], n)
 		} else if n, exact := constant.Uint64Val(tv.Value); exact {
@@ -143,6 +184,15 @@ func (d *dictionary) readConstant(info *types.Info, key string, e ast.Expr) {
 		f, _ := constant.Float64Val(tv.Value)
 		d.floats = append(d.floats, f)
 	}
+}
+
+// isChar reports whether an expression is written as a character, such as '#', or names a constant that may be.
+func isChar(info *types.Info, e ast.Expr) bool {
+	if lit, ok := e.(*ast.BasicLit); ok {
+		return lit.Kind == token.CHAR
+	}
+	b, ok := info.TypeOf(e).Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.UntypedRune || b.Kind() == types.Int32 && b.Name() == "rune")
 }
 
 // readCall learns what the arguments of well-known functions are.

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/token"
 	"go/types"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -199,6 +201,8 @@ func (d *finding) soften(s *surface) {
 		d.note = "the old version panicked"
 	case d.layer == worker.LayerShared && d.old == "true" && d.new == "false":
 		d.note = "less memory is shared than before"
+	case saysVersion(s.entries[d.program.Steps[d.at].Func], d.old, d.new):
+		d.note = "it says which version this is"
 	case s.own(d.fn):
 		d.note = "only the package can call it, and all its callers changed too"
 	default:
@@ -216,6 +220,13 @@ func (d *finding) soften(s *surface) {
 	}
 }
 
+var versionText = regexp.MustCompile(`^"v?\d+(\.\d+){1,3}([-+][\w.+-]*)?"$`)
+
+// saysVersion reports whether a function does nothing but tell the version of the package, which is another one in each release.
+func saysVersion(e *entry, old, now string) bool {
+	return len(e.params) == 0 && strings.Contains(strings.ToLower(e.name), "version") && versionText.MatchString(old) && versionText.MatchString(now)
+}
+
 // own reports whether a function is one that changed together with all that use it.
 func (s *surface) own(name string) bool {
 	return slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil && t.name == name && t.adapted })
@@ -231,6 +242,9 @@ func (s *surface) bypassed(v *worker.Value, t types.Type) string {
 		return ""
 	}
 	for _, e := range s.ctors[s.baseKey(t)] {
+		if named.Obj().Exported() && !token.IsExported(e.name) {
+			continue // callers outside can only write the literal
+		}
 		if strings.EqualFold(e.name, "new"+named.Obj().Name()) || e.name == "New" {
 			return e.name
 		}

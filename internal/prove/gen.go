@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/order"
@@ -190,6 +191,9 @@ func (b *builder) args(params []types.Type) []worker.Value {
 	args := make([]worker.Value, len(params))
 	for i, t := range params {
 		args[i] = b.value(t)
+		if i > 0 && len(b.made) > 0 && isAny(t) && b.chance(40) {
+			args[i] = b.filled()
+		}
 		for j := range i { // the same slice, map or object twice
 			if b.chance(3) && types.Identical(params[j], t) && !isBasic(t) {
 				args[i] = args[j]
@@ -201,6 +205,20 @@ func (b *builder) args(params []types.Type) []worker.Value {
 		}
 	}
 	return args
+}
+
+func isAny(t types.Type) bool {
+	it, ok := t.Underlying().(*types.Interface)
+	return ok && it.NumMethods() == 0
+}
+
+// filled makes what decoders fill: a pointer to a number, a text, or a struct.
+func (b *builder) filled() worker.Value {
+	var t types.Type = types.Typ[pick(b.gen, filledKinds)]
+	if b.chance(30) {
+		t = pick(b.gen, b.made)
+	}
+	return worker.Value{Kind: worker.Iface, Text: b.spell(types.NewPointer(t)), Elems: []worker.Value{{Kind: worker.Ptr, Elems: []worker.Value{b.literal(t)}}}}
 }
 
 // object makes a receiver or another value with methods: with what constructs it, or as a literal, and sometimes with
@@ -386,6 +404,14 @@ func (b *builder) basic(u *types.Basic, t types.Type) worker.Value {
 	case info&(types.IsFloat|types.IsComplex) != 0:
 		return worker.Value{Kind: worker.Float, Int: int64(math.Float64bits(b.float()))}
 	case info&types.IsString != 0:
+		if named, ok := t.(*types.Named); ok && strings.HasSuffix(named.Obj().Name(), "Number") && b.chance(80) {
+			n := b.integer(types.Typ[types.Int64])
+			text := strconv.FormatInt(n, 10)
+			if b.chance(50) {
+				text = strconv.FormatUint(uint64(n), 10)
+			}
+			return worker.Value{Kind: worker.String, Text: text}
+		}
 		return worker.Value{Kind: worker.String, Text: b.str()}
 	}
 	return worker.Value{}
@@ -472,6 +498,12 @@ func (b *builder) iface(t types.Type) worker.Value {
 	if it.NumMethods() == 0 && b.chance(5) {
 		return worker.Value{Kind: worker.Error, Text: b.str()}
 	}
+	switch {
+	case has(it, writerMethods):
+		return worker.Value{Kind: worker.Writer}
+	case has(it, readerMethods):
+		return worker.Value{Kind: worker.Reader, Text: b.str()}
+	}
 	var names []string
 	for name, c := range b.types0() {
 		if types.Implements(c, it) && !(it.NumMethods() == 0 && b.holdsRecast(c, 0)) {
@@ -483,6 +515,9 @@ func (b *builder) iface(t types.Type) worker.Value {
 	}
 	slices.Sort(names)
 	name := pick(b.gen, names)
+	if len(b.asked) > 0 && it.NumMethods() == 0 && b.chance(20) {
+		name = pick(b.gen, b.asked)
+	}
 	c := b.surface.types[name]
 	var v worker.Value
 	if _, ptr := c.(*types.Pointer); ptr && it.NumMethods() > 0 && b.chance(10) {
@@ -497,6 +532,22 @@ func (b *builder) iface(t types.Type) worker.Value {
 		v = b.literal(c)
 	}
 	return worker.Value{Kind: worker.Iface, Text: name, Elems: []worker.Value{v}}
+}
+
+// What the writers and readers have that workers make.
+var (
+	writerMethods = []string{"Write", "WriteByte", "WriteRune", "WriteString"}
+	readerMethods = []string{"Read", "ReadByte", "ReadRune", "UnreadByte", "UnreadRune", "ReadAt", "Seek", "Len", "Size"}
+)
+
+// has reports whether an interface has methods, and no others than these.
+func has(it *types.Interface, names []string) bool {
+	for m := range it.Methods() {
+		if !slices.Contains(names, m.Name()) {
+			return false
+		}
+	}
+	return it.NumMethods() > 0
 }
 
 func (b *builder) types0() map[string]types.Type { return b.surface.types }

@@ -110,7 +110,7 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) != v.dir || err != nil || usesC(f) {
 			continue
 		}
-		if err := put(name, strings.Repeat("\n", at.lines)+string(out.instrument(v, f, text))); err != nil {
+		if err := put(name, strings.Repeat("\n", at.lines)+string(out.instrument(v, f, text, s.guard(v)))); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -118,7 +118,7 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		return nil, nil, err
 	}
 	clause := "package " + v.pkg.Types.Name() + "\n\n"
-	if err := put(filepath.Join(v.dir, addedFile+".go"), clause+fmt.Sprintf("var honeCover [%d]uint8\n", len(out.blocks)+1)); err != nil {
+	if err := put(filepath.Join(v.dir, addedFile+".go"), clause+fmt.Sprintf("var honeCover [%d]uint8\n\nvar honeRefuse = func() {}\n", len(out.blocks)+1)); err != nil {
 		return nil, nil, err
 	}
 	// What a program is linked with may be an answer of it.
@@ -173,7 +173,7 @@ func (s *surface) countAway(v *side, out *built, put func(at, text string) error
 		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) != of.dir || err != nil || usesC(f) {
 			continue
 		}
-		if err := put(name, string(away.instrument(of, f, text))); err != nil {
+		if err := put(name, string(away.instrument(of, f, text, nil))); err != nil {
 			return err
 		}
 	}
@@ -275,6 +275,7 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	}
 	line("},")
 	line("Cover: honeCover[:],")
+	line("Refuse: &honeRefuse,")
 	if s.called != nil {
 		line("Away: honeaway.HoneCover[:],")
 	}
@@ -373,8 +374,9 @@ func (s *surface) errors() []string {
 	return names
 }
 
-// instrument puts a counter at the beginning of every block. Lines stay where they are.
-func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
+// instrument puts a counter at the beginning of every block, and ends calls in front of the statements that refused tells. Lines stay
+// where they are.
+func (b *built) instrument(v *side, f *ast.File, text []byte, refused func(ast.Stmt) bool) []byte {
 	file := v.pkg.Fset.File(f.Pos())
 	type insert struct {
 		at   int
@@ -385,6 +387,13 @@ func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
 	add := func(pos token.Pos, node ast.Node) {
 		inserts = append(inserts, insert{file.Offset(pos), fmt.Sprintf(" %s[%d]++;", cmp.Or(b.counter, "honeCover"), len(b.blocks))})
 		b.blocks = append(b.blocks, block{file.Name(), file.Position(node.Pos()).Line, file.Position(node.End()).Line, key})
+	}
+	refuse := func(list []ast.Stmt) {
+		for _, st := range list {
+			if refused != nil && refused(st) {
+				inserts = append(inserts, insert{file.Offset(st.Pos()), "honeRefuse(); "})
+			}
+		}
 	}
 	skip := make(map[*ast.BlockStmt]bool) // bodies of switches hold only cases
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -400,11 +409,14 @@ func (b *built) instrument(v *side, f *ast.File, text []byte) []byte {
 		case *ast.BlockStmt:
 			if !skip[n] {
 				add(n.Lbrace+1, n)
+				refuse(n.List)
 			}
 		case *ast.CaseClause:
 			add(n.Colon+1, n)
+			refuse(n.Body)
 		case *ast.CommClause:
 			add(n.Colon+1, n)
+			refuse(n.Body)
 		}
 		return true
 	})

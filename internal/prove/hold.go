@@ -1,8 +1,10 @@
 package prove
 
 import (
+	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -30,12 +32,64 @@ func (s *surface) addHeld() {
 	if !s.decodes() {
 		return
 	}
+	for _, k := range filledKinds {
+		s.types[types.Typ[k].Name()] = types.Typ[k]
+		s.types["*"+types.Typ[k].Name()] = types.NewPointer(types.Typ[k])
+	}
 	s.made = madeStructs()
 	for _, st := range s.made {
 		p := types.NewPointer(st)
 		s.types[s.spell(p)] = p
 	}
 	s.types[s.spell(s.made[0])] = s.made[0]
+}
+
+// filledKinds are kinds of values that decoders fill, besides those that any may hold.
+var filledKinds = []types.BasicKind{types.Int, types.Int8, types.Uint, types.Uint64, types.Float64, types.Float32, types.String, types.Bool}
+
+// mostAsked is how many types from elsewhere are added that code asks for.
+const mostAsked = 12
+
+// addAsked adds types from elsewhere that the package tells from others: what takes anything does something of its own with them.
+func (s *surface) addAsked() {
+	n := 0
+	add := func(t types.Type) {
+		named, ok := types.Unalias(base(t)).(*types.Named)
+		if !ok || n >= mostAsked || types.IsInterface(t) || named.TypeParams().Len() > 0 || knownType(s.new.typeKey(t)) {
+			return
+		}
+		p := named.Obj().Pkg()
+		if p == nil || p == s.new.pkg.Types || !named.Obj().Exported() || !s.canImport(p.Path()) || slices.Contains(noUses, p.Path()) {
+			return
+		}
+		if name := s.spell(t); s.types[name] == nil {
+			s.types[name] = t
+			s.asked = append(s.asked, name)
+			n++
+		}
+	}
+	for _, f := range s.new.pkg.Syntax {
+		if strings.HasSuffix(s.new.pkg.Fset.File(f.Pos()).Name(), "_test.go") {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TypeAssertExpr:
+				if n.Type != nil {
+					add(s.new.pkg.TypesInfo.TypeOf(n.Type))
+				}
+			case *ast.TypeSwitchStmt:
+				for _, st := range n.Body.List {
+					for _, e := range st.(*ast.CaseClause).List {
+						if tv := s.new.pkg.TypesInfo.Types[e]; tv.IsType() {
+							add(tv.Type)
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
 }
 
 // decodes reports whether the package fills or reads structs that it does not know.

@@ -1,6 +1,8 @@
 package prove
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -83,26 +85,75 @@ func (c *Codec) Decode(b []byte) string { if len(b) == 0 { return "" }; return s
 		{"anything is shown as a number", `package one
 func Count(list []any) int { return len(list) }
 `, "return len(list)", "n := len(list); if n == 3 { n++ }; return n", "[]any{0, 0, 0}", false},
+		{"a setting of what a function made, and characters of the code", `package one
+type Parser struct { Comments bool; depth int }
+func NewParser() *Parser { return &Parser{depth: 1} }
+func (p *Parser) Parse(line string) (words []string) {
+	quoted, any, word := false, false, ""
+	for _, c := range line {
+		switch {
+		case c == '\'': quoted, any = !quoted, true
+		case c == '#' && p.Comments && !quoted && !any: return words
+		case c == ' ' && !quoted: if any { words = append(words, word) }; any, word = false, ""
+		default: any, word = true, word + string(c)
+		}
+	}
+	if any { words = append(words, word) }
+	return words
+}
+`, "!quoted && !any", `!quoted && word == ""`, ".Comments = true", false},
+		{"a text of as many characters of an alphabet as it takes", `package one
+import "errors"
+const (alphabet = "0123456789abcdefghijklmnopqrstuv"; size = 20)
+func Parse(s string) (n byte, err error) {
+	if len(s) != size { return 0, errors.New("length") }
+	for i := range s { v := value(s[i]); if v < 0 { return 0, errors.New("character") }; n = n<<5 ^ byte(v) }
+	return n, nil
+}
+func value(c byte) int { for i := range alphabet { if alphabet[i] == c { return i } }; return -1 }
+`, "	return n, nil", `	if n&1 == 1 { return 0, errors.New("last") }; return n, nil`, "Parse(", false},
+		{"a type from elsewhere that the code asks for", `package one
+import ("encoding/json"; "fmt")
+func Text(v any) string { if n, ok := v.(json.Number); ok { return n.String() }; return fmt.Sprint(v) }
+`, "return n.String()", `return n.String() + "n"`, "json.Number(", false},
+		{"a function that runs a program where it is told to", `package one
+import "os/exec"
+type Shell struct { Run bool }
+func New(run bool) *Shell { return &Shell{run} }
+func (s *Shell) Words(line string) int {
+	n := 0
+	for _, c := range line { if c == '$' && s.Run { exec.Command("false").Run() }; if c != ' ' { n++ } }
+	return n
+}
+`, "c != ' '", "c > ' '", ".Words(", false},
+		{"settings that only the package makes by a function", `package one
+type Settings struct { Quote, Strict bool }
+func newSettings() *Settings { return &Settings{} }
+func (s *Settings) dup() *Settings { c := *s; return &c }
+func Text(n int, s *Settings) int { if s == nil { s = newSettings() }; s = s.dup(); if s.Quote { n++ }; if s.Strict { n *= 2 }; return n }
+`, "if s.Strict {", "if s.Strict && !s.Quote {", "Strict", false},
 		{"a receiver that is nil by mistake", `package one
 type Counter struct{ n int }
 func (c *Counter) Name(s string) string { return s + "!" }
 `, `return s + "!"`, `c.n++; return s + "!"`, "(*Counter)(nil).Name(", true},
 	}
 	for _, tt := range tests {
-		now := strings.Replace(tt.old, tt.was, tt.is, 1)
-		p, grave := alarmsOf(t, tt.old, now, Options{Executions: 6000})
-		switch {
-		case tt.note && (len(grave) > 0 || len(p.Differences) == 0 || !strings.Contains(p.Differences[0].Call, tt.shown)):
-			t.Errorf("%s: %+v", tt.name, p.Differences)
-		case tt.note:
-		case len(grave) != 1:
-			t.Errorf("%s: %d alarms; want 1", tt.name, len(grave))
-			for _, d := range grave {
-				t.Logf("%s %s: %s: %s → %s, cause %s", d.Layer, d.Function, d.Call, d.Old, d.New, d.Cause)
+		t.Run(tt.name, func(t *testing.T) {
+			now := strings.Replace(tt.old, tt.was, tt.is, 1)
+			p, grave := alarmsOf(t, tt.old, now, Options{Executions: 6000})
+			switch {
+			case tt.note && (len(grave) > 0 || len(p.Differences) == 0 || !strings.Contains(p.Differences[0].Call, tt.shown)):
+				t.Errorf("%+v", p.Differences)
+			case tt.note:
+			case len(grave) != 1:
+				t.Errorf("%d alarms; want 1", len(grave))
+				for _, d := range grave {
+					t.Logf("%s %s: %s: %s → %s, cause %s", d.Layer, d.Function, d.Call, d.Old, d.New, d.Cause)
+				}
+			case !strings.Contains(grave[0].Call, tt.shown):
+				t.Errorf("shown by %s", grave[0].Call)
 			}
-		case !strings.Contains(grave[0].Call, tt.shown):
-			t.Errorf("%s: shown by %s", tt.name, grave[0].Call)
-		}
+		})
 	}
 }
 
@@ -127,6 +178,63 @@ func TestGrace(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{10 * time.Second: time.Second, time.Minute: mostGrace, time.Hour: mostGrace} {
 		if got := graceOf(asked); got != want {
 			t.Errorf("graceOf(%v) = %v, want %v", asked, got, want)
+		}
+	}
+}
+
+// What is an answer only of how the code is written down is no alarm.
+func TestHarmless(t *testing.T) {
+	testrun.Live(t, "builds and calls pairs of versions")
+	for _, tt := range []struct{ name, old, was, is string }{
+		{"an option more, in what is logged", `package one
+import ("fmt"; "io")
+type Options struct { Name string; On bool }
+type Server struct { log io.Writer; name string }
+func New(w io.Writer, o Options) *Server { s := &Server{w, o.Name}; return s }
+func (s *Server) Logf(format string, args ...any) { fmt.Fprintf(s.log, format+"%v", args) }
+`, "Name string; On bool", "Name string; On bool; Limit int"},
+		{"the version of the package", `package one
+func Version() string { return "1.2.0" }
+func Double(n int) int { return n * 2 }
+`, "1.2.0", "1.3.0"},
+	} {
+		if _, grave := alarmsOf(t, tt.old, strings.ReplaceAll(tt.old, tt.was, tt.is), Options{Executions: 2000}); len(grave) > 0 {
+			t.Errorf("%s: %+v", tt.name, grave)
+		}
+	}
+}
+
+// Calls end in front of what stays: in the function that was asked for, in others of the package, and in goroutines.
+func TestCallsAreEnded(t *testing.T) {
+	testrun.Live(t, "builds and calls a pair of versions")
+	file := filepath.Join(t.TempDir(), "made")
+	old := `package one
+import ("os"; "sync")
+func Save(on bool, n int) int { if on { os.WriteFile("FILE", nil, 0o600) }; return n * 2 }
+func Deep(n int) int { if n > 3 { defer func() { recover() }(); keep() }; return n + n }
+func Beside(n int) int {
+	var wg sync.WaitGroup
+	if n > 3 { wg.Add(1); go func() { defer wg.Done(); keep() }() }
+	wg.Wait()
+	return n * 2
+}
+func keep() { for range 1 { write("FILE", nil, 0o600) } }
+var write = os.WriteFile
+func Gone(n int) error { return os.Remove("FILE") }
+`
+	old = strings.ReplaceAll(old, "FILE", file)
+	now := strings.ReplaceAll(old, "return n * 2", "return n + n")
+	now = strings.ReplaceAll(now, "return n + n }", "return n * 2 }")
+	p, grave := alarmsOf(t, old, strings.ReplaceAll(now, "Gone(n int) error {", "Gone(n int) (err error) {"), Options{Executions: 600})
+	if len(grave) > 0 {
+		t.Errorf("%+v", grave)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Errorf("a call wrote %s", file)
+	}
+	for _, f := range p.Functions {
+		if f.Name == "Gone" && (f.Executions > 0 || !strings.Contains(f.Why, "os.Remove")) || f.Name != "Gone" && f.Name != "keep" && f.Executions == 0 {
+			t.Errorf("%s was called %d times: %q", f.Name, f.Executions, f.Why)
 		}
 	}
 }

@@ -168,5 +168,6 @@ func (s *surface) addTypes() {
 		s.types[s.spell(t)] = t
 		s.types["*"+s.spell(t)] = types.NewPointer(t)
 	}
+	s.addAsked()
 	s.addHeld()
 }

@@ -12,6 +12,8 @@ func (g *gen) integer(t *types.Basic) int64 {
 	switch c := g.rng.IntN(100); {
 	case !g.sized && c < 95:
 		n = int64(g.rng.IntN(12)) - 2
+	case c < 8 && len(g.dict.fresh.numbers) > 0:
+		n = pick(g, g.dict.fresh.numbers) + int64(g.rng.IntN(3)) - 1
 	case c < 40:
 		n = int64(g.rng.IntN(24)) - 3
 	case c < 58 && len(near) > 0:

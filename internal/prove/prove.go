@@ -186,8 +186,7 @@ func (r *run) all(ctx context.Context) error {
 	for i, p := range pairs {
 		opt := r.opt
 		opt.Time = share(r.left, len(pairs)-i)
-		err := r.compare(ctx, p, opt, func(side int) string { return workDir(work, i, side) })
-		if r.proof.Calling = time.Since(began); err != nil {
+		if err := r.compare(ctx, p, opt, func(side int) string { return workDir(work, i, side) }); err != nil {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
 	}
@@ -242,6 +241,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	if err != nil {
 		return err
 	}
+	d.refused = true
 	s := newSurface(p, d)
 	if opt.Only != "" {
 		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return t.key != opt.Only && (t.entry == nil || t.name != opt.Only) })
@@ -309,6 +309,7 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 // call calls both versions, and looks into what they do differently.
 func (r *run) call(ctx context.Context, f *search) error {
 	began := time.Now()
+	defer func() { r.proof.Calling += time.Since(began) }()
 	f.grace = r.grace
 	if err := f.run(ctx); err != nil {
 		return err

@@ -130,7 +130,7 @@ func (r *run) reach(s *surface, f *search) map[string]reach {
 		}
 		var b built
 		for _, file := range v.pkg.Syntax {
-			b.instrument(v, file, nil)
+			b.instrument(v, file, nil, nil)
 		}
 		blocks[side] = b.blocks
 	}

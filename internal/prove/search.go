@@ -31,6 +31,7 @@ type search struct {
 	covered    [2][]bool
 	away       [2][]bool         // of the package that this one is called for: the same
 	history    []*worker.Program // since the workers were started
+	restarted  time.Time         // when that was
 	dirty      bool              // a difference was seen since then: what they hold may differ
 	foundAt    time.Time
 	clock
@@ -50,6 +51,7 @@ type state struct {
 	deaths     int
 	found      bool // a grave difference
 	done       bool
+	spent      time.Duration
 }
 
 // How many programs are handed to the workers at a time: more where they are quick, so that a batch takes neither many
@@ -79,9 +81,9 @@ func newSearch(s *surface, opt Options, files [2]*built) *search {
 
 // config is what a worker is told. One that has more time has more memory, too: what is near a limit is not beyond both.
 func (f *search) config(limit time.Duration) *worker.Config {
-	c := &worker.Config{Fields: make(map[string][]worker.FieldRule), Masks: maps.Clone(f.masks), Limit: limit, Memory: searchMemory}
+	c := &worker.Config{Fields: make(map[string][]worker.FieldRule), Masks: maps.Clone(f.masks), Limit: limit, Memory: searchMemory, Stack: searchStack}
 	if limit > runLimit {
-		c.Memory = confirmMemory
+		c.Memory, c.Stack = confirmMemory, confirmStack
 	}
 	for name, rules := range f.rules {
 		list := []worker.FieldRule{}
@@ -99,11 +101,22 @@ func (f *search) config(limit time.Duration) *worker.Config {
 
 // Limits of the CPU time of one program: short enough for a search, and long enough to say that it does not return.
 const (
+	leastLimit    = 100 * time.Millisecond
 	runLimit      = time.Second
 	confirmLimit  = 8 * time.Second
 	searchMemory  = 512 << 20 // in use, of each worker
 	confirmMemory = 2 * searchMemory
+	searchStack   = 16 << 20 // a call that calls itself without end takes seconds to fill more
+	confirmStack  = 8 * searchStack
 )
+
+// limit is how long one program may take in a search: a fiftieth of its time, so that a few slow calls do not take all of it.
+func (f *search) limit() time.Duration {
+	if f.opt.Executions > 0 {
+		return runLimit
+	}
+	return min(runLimit, max(leastLimit, f.opt.Time/50))
+}
 
 // patience is how long a difference is looked at, when there is time for that.
 func (f *search) patience() time.Duration {
@@ -116,9 +129,9 @@ func (f *search) patience() time.Duration {
 // restart gives both sides fresh workers.
 func (f *search) restart(ctx context.Context) error {
 	f.stop()
-	f.history, f.dirty = nil, false
+	f.history, f.dirty, f.restarted = nil, false, time.Now()
 	for i := range f.live {
-		p, err := start(ctx, f.files[i].file, f.config(runLimit))
+		p, err := start(ctx, f.files[i].file, f.config(f.limit()))
 		if err != nil {
 			return err
 		}
@@ -147,38 +160,87 @@ func (f *search) rounds(ctx context.Context) error {
 	if err := f.restart(ctx); err != nil {
 		return err
 	}
-	for round := 0; ; round++ {
-		idle := true
-		for _, t := range f.targets {
+	turn := f.byTime
+	if f.opt.Executions > 0 {
+		turn = f.byRounds()
+	}
+	for {
+		t := turn()
+		if t == nil || f.over() || f.enough() {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		st := f.states[t]
+		began := time.Now()
+		if err := f.batch(ctx, t, st); err != nil {
+			return err
+		}
+		st.spent += time.Since(began)
+		most := f.opt.Executions
+		if st.found {
+			most = (most + 3) / 4 // the rest of the time is for the others
+		}
+		st.done = most > 0 && st.executions+st.invalid >= most || st.invalid > invalidEnough && st.executions == 0 || most == 0 && st.quiet > quietEnough
+	}
+}
+
+// byRounds returns a function that returns the target whose turn it is, the same ones however long calls take. nil is that all are done.
+func (f *search) byRounds() func() *target {
+	round, next, idle := 0, 0, true
+	return func() *target {
+		for {
+			if next == len(f.targets) {
+				if idle {
+					return nil
+				}
+				round, next, idle = round+1, 0, true
+			}
+			t := f.targets[next]
+			next++
 			st := f.states[t]
 			if st == nil || st.done {
 				continue
 			}
+			idle = false
 			// What is far from the change, or quiet, gets its turn less often.
-			if skip := min(t.distance, 3) + min(st.quiet/20_000, 4); round%(skip+1) != 0 {
-				idle = false
-				continue
+			if skip := min(t.distance, 3) + min(st.quiet/20_000, 4); round%(skip+1) == 0 {
+				return t
 			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if f.over() || f.enough() {
-				return nil
-			}
-			if err := f.batch(ctx, t, st); err != nil {
-				return err
-			}
-			most := f.opt.Executions
-			if st.found {
-				most = (most + 3) / 4 // the rest of the time is for the others
-			}
-			st.done = most > 0 && st.executions+st.invalid >= most || st.invalid > invalidEnough && st.executions == 0 || most == 0 && st.quiet > quietEnough
-			idle = idle && st.done
-		}
-		if idle {
-			return nil
 		}
 	}
+}
+
+// The part of the time that functions get which changed, those which use them, those which use these, and all others.
+var timeShares = [...]time.Duration{8, 6, 3, 2}
+
+// headStart is how long others wait before what changed is first called.
+const headStart = 30 * time.Millisecond
+
+// byTime returns the target whose turn it is, or nil when all are done: the one that had least of the time that is for it. One slow call
+// of what only uses the change takes no time from what changed.
+func (f *search) byTime() *target {
+	var many [len(timeShares)]time.Duration
+	for _, t := range f.targets {
+		if st := f.states[t]; st != nil && !st.done {
+			many[min(t.distance, len(many)-1)]++
+		}
+	}
+	var next *target
+	var least time.Duration
+	for _, t := range f.targets {
+		st := f.states[t]
+		if st == nil || st.done {
+			continue
+		}
+		far := min(t.distance, len(many)-1)
+		had := (st.spent + headStart*time.Duration(far)/many[far]) * many[far] * time.Duration(1+min(st.quiet/20_000, 4)) / timeShares[far]
+		if next == nil || had < least {
+			next, least = t, had
+		}
+	}
+	return next
 }
 
 // quietEnough is how many executions without anything new end the search for a target.
@@ -186,6 +248,12 @@ const quietEnough = 60_000
 
 // invalidEnough is how many programs that cannot be made end it, when there was none that can.
 const invalidEnough = 2000
+
+// How much may go before a call, where calls are quick.
+const (
+	longHistory = 150 * time.Millisecond
+	mostHistory = 4096
+)
 
 // enough reports whether a grave difference was found, and there was some time to find a graver one.
 func (f *search) enough() bool {
@@ -246,8 +314,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		if isUp && (old.Status == killed || now.Status == killed) {
 			break
 		}
-		if old.Status == worker.Invalid && now.Status == worker.Invalid {
+		if old.Status == worker.Invalid || now.Status == worker.Invalid {
 			st.invalid++
+			f.dirty = f.dirty || old.Status != now.Status
 			continue
 		}
 		f.executions++
@@ -264,7 +333,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		kind := kindOf(f, list[i], old, now)
 		if kind == "" {
-			if old.Status == worker.Done && (fresh > 0 || i < seeds) && len(st.agreed) < agreedPrograms {
+			if old.Status == worker.Done && (fresh > 0 || i < seeds) && len(st.agreed) < agreedPrograms && !f.refusesIn(list[i]) {
 				st.agreed = append(st.agreed, agreed{list[i], i < seeds})
 			}
 			continue
@@ -282,7 +351,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		looked++
 		before := append(f.history[:len(f.history):len(f.history)], list[:i]...)
-		found, err := f.examine(ctx, t, list[i], before)
+		found, err := f.examine(ctx, t, list[i], before, old.Status != now.Status)
 		if err != nil {
 			if ctx.Err() != nil {
 				f.leaveOpen(list[i])
@@ -323,10 +392,16 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		return f.restart(ctx)
 	}
 	f.history = append(f.history, list...)
-	if len(f.history) > 512 {
-		return f.restart(ctx) // so that what depends on all that went before can be shown
+	// What depends on all that went before can only be shown when that is little; but a start takes as long as many quick calls.
+	if n := len(f.history); n > 512 && (f.opt.Executions > 0 || n > mostHistory || time.Since(f.restarted) > longHistory) {
+		return f.restart(ctx)
 	}
 	return nil
+}
+
+// refusesIn reports whether a program calls what only workers may call.
+func (f *search) refusesIn(p *worker.Program) bool {
+	return slices.ContainsFunc(p.Steps, func(s worker.Step) bool { return f.entries[s.Func].refuses })
 }
 
 // leaveOpen notes that the versions differ in a program, and that there was no time to look into that.

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 )
 
 // A fieldRule says what a field of a struct is to the comparison, and whether it may be filled.
@@ -89,12 +90,16 @@ func (s *surface) compareStructs() {
 	literals := make(map[string]bool)
 	kept := make(map[string]bool) // what the package itself sets afterwards is for it to keep in order
 	for _, f := range s.new.pkg.Syntax {
+		sets := kept
+		if strings.HasSuffix(s.new.pkg.Fset.File(f.Pos()).Name(), "_test.go") {
+			sets = literals // what tests set is for callers to set
+		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if set, ok := n.(*ast.AssignStmt); ok {
 				for _, x := range set.Lhs {
 					if sel, ok := x.(*ast.SelectorExpr); ok {
 						if named, _ := structOf(s.new.pkg.TypesInfo.TypeOf(sel.X)); named != nil {
-							kept[named.Obj().Name()+"."+sel.Sel.Name] = true
+							sets[named.Obj().Name()+"."+sel.Sel.Name] = true
 						}
 					}
 				}
@@ -137,7 +142,7 @@ func (s *surface) compareStructs() {
 		for f := range before.Fields() {
 			types0[f.Name()] = f.Type()
 		}
-		s.recast[key] = !s.sameHidden(before, st)
+		s.recast[key] = !s.sameFieldsOf(before, st)
 		plain := named.NumMethods() == 0
 		rules := []fieldRule{}
 		for f := range st.Fields() {
@@ -151,23 +156,12 @@ func (s *surface) compareStructs() {
 	}
 }
 
-// sameHidden reports whether two structs have the same fields that are not exported.
-func (s *surface) sameHidden(old, now *types.Struct) bool {
-	count := func(st *types.Struct) (n int) {
-		for f := range st.Fields() {
-			if !f.Exported() {
-				n++
-			}
-		}
-		return n
-	}
-	if count(old) != count(now) {
+// sameFieldsOf reports whether two structs have the same fields, in any order.
+func (s *surface) sameFieldsOf(old, now *types.Struct) bool {
+	if old.NumFields() != now.NumFields() {
 		return false
 	}
 	for f := range now.Fields() {
-		if f.Exported() {
-			continue
-		}
 		if !slices.ContainsFunc(slices.Collect(old.Fields()), func(g *types.Var) bool { return g.Name() == f.Name() && s.sameType(g.Type(), f.Type()) }) {
 			return false
 		}
@@ -175,8 +169,7 @@ func (s *surface) sameHidden(old, now *types.Struct) bool {
 	return true
 }
 
-// holdsRecast reports whether there is a struct in t that holds what only the package sees in another way now. Whoever prints it, whatever
-// it is, prints that.
+// holdsRecast reports whether there is a struct in t that has other fields now. Whoever prints it, whatever it is, prints that.
 func (s *surface) holdsRecast(t types.Type, depth int) bool {
 	if depth > 5 {
 		return false

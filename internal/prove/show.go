@@ -201,6 +201,9 @@ func (w *printer) step(at int, s *worker.Step, used map[int64]bool) {
 			text = word + "." + e.name[strings.LastIndexByte(e.name, '.')+1:] + list(1)
 		}
 	}
+	if e.field != "" {
+		text = strings.TrimSuffix(text, list(1)) + " = " + words[1]
+	}
 	if e.name == readAllName {
 		text = w.std("io") + ".ReadAll" + list(0)
 	}

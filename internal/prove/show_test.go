@@ -209,6 +209,25 @@ func kindElsewhere(p sub.Point, q *sub.Point, l []sub.Point) int               {
 func newKeeper(n int) (keeper, error)                                          { return &box{n}, nil }
 func newVisitor() visitor                                                      { return nil }
 func newLabel(s string) *label                                                 { l := label(s); return &l }
+
+type Setup struct {
+	Name  string
+	Limit uint8
+	On    bool
+	Each  func(int) int
+	Any   interface{}
+	List  []sub.Point
+	Wait  time.Duration
+	Next  *Setup
+}
+
+func NewSetup() *Setup             { return new(Setup) }
+func (s *Setup) Start(n int) int   { return n }
+
+type Plain struct{ Rate float32 }
+
+func MakePlain() Plain                { return Plain{} }
+func (p *Plain) Use(r float32) float32 { return r }
 `
 
 // Values at the edges of their types are shown as what they are.

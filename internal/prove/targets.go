@@ -18,8 +18,10 @@ type entry struct {
 	params   []types.Type
 	results  []types.Type
 	variadic bool
-	method   bool // the first parameter is a receiver
-	called   bool // the first parameter is a function that is called
+	method   bool   // the first parameter is a receiver
+	called   bool   // the first parameter is a function that is called
+	field    string // it sets that one
+	refuses  bool   // the worker ends some of its calls, see refuse.go
 	inOld    bool
 }
 
@@ -44,12 +46,14 @@ type surface struct {
 	ctors   map[string][]*entry
 	methods map[string][]*entry
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
+	asked   []string              // those from elsewhere that the code tells from others
 	rules   map[string][]fieldRule
 	danger  *danger
+	refuses bool            // calls end in front of what must not be called
 	made    []*types.Struct // made up, for decoders
 	away    [2][]bool       // which counters of the package calls from others reached
 	awayHad map[string]int  // how many of these calls each function is used by
-	recast  map[string]bool // structs that hold what only the package sees in another way now
+	recast  map[string]bool // structs that have other fields now
 	changes map[string]int  // how far declarations are from what changed
 	inst    map[types.Type][]types.Type
 	used    map[string]bool // types of results that were looked into
@@ -58,7 +62,7 @@ type surface struct {
 // newSurface finds out what can be called.
 func newSurface(p *pair, d *danger) *surface {
 	s := &surface{
-		pair: p, danger: d,
+		pair: p, danger: d, refuses: d.refused && p.refusing(),
 		imports: make(map[string]string),
 		ctors:   make(map[string][]*entry),
 		methods: make(map[string][]*entry),
@@ -111,6 +115,7 @@ func newSurface(p *pair, d *danger) *surface {
 		}
 	}
 	s.addServe()
+	s.addFields()
 	s.addUses()
 	s.addTypes()
 	return s
@@ -154,13 +159,12 @@ func (s *surface) entryOf(key string, fn *types.Func) (*entry, string) {
 	if !s.sameType(old.Type(), fn.Type()) || !s.sameReceiver(old, fn) {
 		return nil, "the types of its parameters or results changed"
 	}
-	for _, d := range []string{s.danger.of(s.old, key), s.danger.of(s.new, key)} {
-		if d != "" {
-			return nil, "it can reach " + d + ", so it is not called with made-up arguments"
-		}
+	what, refuses := s.forbids(key)
+	if what != "" {
+		return nil, "it can reach " + what + ", so it is not called with made-up arguments"
 	}
 	sig := fn.Signature()
-	e := &entry{key: key, name: fn.Name(), inOld: true}
+	e := &entry{key: key, name: fn.Name(), inOld: true, refuses: refuses}
 	recv := sig.Recv()
 	if recv == nil {
 		if sig, ok = s.instantiate(sig); !ok {

@@ -27,6 +27,8 @@ func (g *gen) str() string {
 	near, all := d.texts[d.near], d.texts[""]
 	var s string
 	switch n := g.rng.IntN(100); {
+	case n < 6 && len(d.fresh.texts) > 0:
+		s = pick(g, d.fresh.texts)
 	case n < 25 && len(near) > 0:
 		s = pick(g, near)
 	case n < 38 && len(all) > 0:
@@ -37,8 +39,12 @@ func (g *gen) str() string {
 		s = g.json(pick(g, d.bodies), 0)
 	case n < 75:
 		s = pick(g, oddStrings)
-	case n < 85:
+	case n < 81:
 		s = g.joined()
+	case n < 88:
+		s = g.tokens()
+	case n < 92:
+		s = g.uniform()
 	default:
 		s = g.random()
 	}
@@ -84,6 +90,56 @@ func (g *gen) joined() string {
 	return strings.Join(words, sep)
 }
 
+// tokens puts together what the code takes texts apart by: its characters and short words, and what may stand between them.
+func (g *gen) tokens() string {
+	chars, words := g.dict.chars[g.dict.near], g.dict.texts[g.dict.near]
+	if len(chars) == 0 {
+		chars = g.dict.chars[""]
+	}
+	var b strings.Builder
+	for range 1 + g.rng.IntN(10) {
+		switch c := g.rng.IntN(10); {
+		case c < 6 && len(chars) > 0:
+			b.WriteRune(pick(g, chars))
+		case c < 7 && len(words) > 0:
+			if w := pick(g, words); len(w) < 8 {
+				b.WriteString(w)
+			}
+		case c < 8:
+			b.WriteByte(' ')
+		default:
+			b.WriteString(pick(g, []string{"a", "b", "x", "1", "0", "A", "ab"}))
+		}
+	}
+	return b.String()
+}
+
+// alphabets are what texts of one kind of character are made of.
+var alphabets = []string{"0123456789", "0123456789abcdef", "0123456789ABCDEF", "abcdefghijklmnopqrstuvwxyz", "01",
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"}
+
+// uniform makes a string of one kind of character, as codes, keys and numbers are: often in an alphabet of the code, and as long as that
+// asks for.
+func (g *gen) uniform() string {
+	from := pick(g, alphabets)
+	if near := g.dict.texts[g.dict.near]; len(near) > 0 && g.chance(60) {
+		if t := pick(g, near); len(t) > 7 && len(t) < 100 && !strings.Contains(t, " ") {
+			from = t
+		}
+	}
+	n := g.length()
+	if near := g.dict.numbers[g.dict.near]; len(near) > 0 && g.chance(50) {
+		if m := pick(g, near); m > 0 && m < 200 {
+			n = int(m)
+		}
+	}
+	b := make([]byte, min(n, 300))
+	for i := range b {
+		b[i] = from[g.rng.IntN(len(from))]
+	}
+	return string(b)
+}
+
 // random makes a string of characters that the code knows.
 func (g *gen) random() string {
 	near := strings.Join(g.dict.texts[g.dict.near], "")
@@ -120,11 +176,21 @@ func (g *gen) length() int {
 
 // mutateText changes a string a little.
 func (g *gen) mutateText(s string) string {
-	cut := func() int { return g.rng.IntN(len(s) + 1) }
+	// Both ends matter more than what is between them.
+	place := func(n int) int {
+		switch c := g.rng.IntN(10); {
+		case c < 2:
+			return n - 1
+		case c < 3:
+			return 0
+		}
+		return g.rng.IntN(n)
+	}
+	cut := func() int { return place(len(s) + 1) }
 	if s == "" {
 		return pick(g, oddStrings)
 	}
-	switch g.rng.IntN(13) {
+	switch g.rng.IntN(15) {
 	case 0:
 		return s[:cut()]
 	case 1:
@@ -164,9 +230,17 @@ func (g *gen) mutateText(s string) string {
 		b := []byte(s)
 		b[i] ^= 1 << g.rng.IntN(8)
 		return string(b)
+	case 12: // as if a key was missed
+		b := []byte(s)
+		b[place(len(b))] = s[g.rng.IntN(len(s))]
+		return string(b)
+	case 13:
+		b := []byte(s)
+		b[place(len(b))] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[g.rng.IntN(62)]
+		return string(b)
 	default:
 		r := []rune(s)
-		r[g.rng.IntN(len(r))] = g.char()
+		r[place(len(r))] = g.char()
 		return string(r)
 	}
 }
@@ -201,6 +275,9 @@ func (g *gen) related(s string) string {
 
 // char makes a character.
 func (g *gen) char() rune {
+	if near := g.dict.chars[g.dict.near]; len(near) > 0 && g.chance(40) {
+		return pick(g, near)
+	}
 	if near := strings.Join(g.dict.texts[g.dict.near], ""); near != "" && g.chance(30) {
 		r := []rune(near)
 		return r[g.rng.IntN(len(r))]

@@ -151,8 +151,10 @@ func (s *surface) dangerousMethod(t types.Type, fn *types.Func) bool {
 	}
 	for _, v := range []*side{s.old, s.new} {
 		for key := range v.decls {
-			if of, name, ok := strings.Cut(key, "."); ok && of != "" && name == fn.Name() && s.danger.of(v, key) != "" {
-				return true
+			if of, name, ok := strings.Cut(key, "."); ok && of != "" && name == fn.Name() {
+				if what, _ := s.forbids(key); what != "" {
+					return true
+				}
 			}
 		}
 	}

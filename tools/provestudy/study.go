@@ -100,6 +100,7 @@ func (r *result) raised() bool { return r.Verdict == string(report.Different) }
 // about reports whether an alarm is about what is known to have changed.
 func (a *alarm) about(c caseOf) bool {
 	return len(c.Within) == 0 || slices.ContainsFunc(append([]string{a.Function, a.Cause}, a.Also...), func(name string) bool {
+		name = strings.NewReplacer("(*", "", ")", "").Replace(name)
 		return slices.ContainsFunc(c.Within, func(w string) bool { return name == w || strings.HasSuffix(name, "."+w) })
 	})
 }

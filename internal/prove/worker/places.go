@@ -25,13 +25,15 @@ type Source struct {
 // places finds what says where something is.
 type places struct {
 	*Source
-	names bool // short names of files count as places: no argument speaks of a file
+	names bool   // short names of files count as places: no argument speaks of a file
+	home  string // the folder that this process was given
 }
 
 const (
 	anAddress = "(an address)"
 	aLine     = "(a line)"
 	aFile     = "(a file of the package)"
+	aFolder   = "(the folder it runs in)"
 	frames    = "(frames)\n"
 	hidden    = "(unexported)"
 )
@@ -100,6 +102,9 @@ var (
 func (p *places) text(s string) string {
 	if len(s) < 4 {
 		return s
+	}
+	if p.home != "" && strings.Contains(s, p.home) {
+		s = strings.ReplaceAll(s, p.home, aFolder)
 	}
 	if strings.Contains(s, ".go:") {
 		s = stack.ReplaceAllString(s, frames)

@@ -3,9 +3,11 @@ package worker
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // A Table is what the version has: its functions, its types, its errors, and the counters in its code.
@@ -15,7 +17,8 @@ type Table struct {
 	Types  map[string]reflect.Type
 	Errors map[string]*error
 	Cover  []byte
-	Away   []byte // the same of another package
+	Away   []byte  // the same of another package
+	Refuse *func() // what the code calls in front of what must not be called
 	Source *Source
 	Makers []Maker
 	Shows  []Show
@@ -23,6 +26,9 @@ type Table struct {
 	fields map[string][]FieldRule
 	masks  map[string]int
 	names  map[reflect.Type]string
+
+	home    string
+	refused int32 // since the program began; atomic
 }
 
 // rules returns what is to be compared of a struct of the package.
@@ -39,7 +45,7 @@ func (t *Table) rules(of reflect.Type) ([]FieldRule, bool) {
 // What became of a program.
 const (
 	Done    byte = iota
-	Invalid      // the description does not fit the functions
+	Invalid      // the description does not fit the functions, or what they came to must not be called
 	Late         // it took too long; the worker has ended
 	Large        // it took too much memory; the worker has ended
 )
@@ -58,7 +64,8 @@ func (p printed) forget() {
 
 // run calls what p says.
 func (t *Table) run(p *Program, full bool, printed printed, see observer) (status byte) {
-	r := &Run{table: t, places: places{Source: t.Source, names: !p.speaksOfFiles()}}
+	r := &Run{table: t, places: places{Source: t.Source, names: !p.speaksOfFiles(), home: t.home}}
+	atomic.StoreInt32(&t.refused, 0)
 	kept := make([]string, 0, len(p.Steps)) // results as they were when they came
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -72,6 +79,10 @@ func (t *Table) run(p *Program, full bool, printed printed, see observer) (statu
 		out := &rendering{run: r, full: full, fn: t.Names[s.Func], step: i}
 		r.out, r.calls = out, nil
 		results, panicked := r.call(s.Func, args)
+		if atomic.LoadInt32(&t.refused) != 0 {
+			printed.forget()
+			return Invalid
+		}
 		if panicked != nil {
 			out.line(LayerPanic, "outcome", "panics")
 			out.line(LayerText, "panic", r.places.text(fmt.Sprint(panicked)))
@@ -111,7 +122,26 @@ func (t *Table) run(p *Program, full bool, printed printed, see observer) (statu
 		r.after(&p.Steps[last], out, printed)
 	}
 	see(out)
+	if atomic.LoadInt32(&t.refused) != 0 { // by what went on beside it, or looked at it
+		return Invalid
+	}
 	return Done
+}
+
+// refuse ends the call that runs, or the goroutine that it began.
+func (t *Table) refuse(of string) {
+	atomic.StoreInt32(&t.refused, 1)
+	if goroutineName() != of {
+		runtime.Goexit()
+	}
+	panic("refused")
+}
+
+// goroutineName tells goroutines apart.
+func goroutineName() string {
+	b := make([]byte, 40)
+	name, _, _ := strings.Cut(string(b[:runtime.Stack(b, false)]), " [")
+	return name
 }
 
 // StandardError is the path of what was written to it. It is talk, and no layer of its own.

@@ -55,6 +55,7 @@ type Config struct {
 	Masks  map[string]int         // by MaskKey
 	Limit  time.Duration          // of one program
 	Memory uint64                 // bytes in use; twice as many are taken of the machine at most
+	Stack  int                    // bytes of a goroutine
 	Aside  int                    // goroutines that are started and end, so that later ones have other numbers
 }
 
@@ -78,7 +79,6 @@ const maxFrame = 256 << 20
 
 // Serve answers requests until there are no more.
 func Serve(t Table) {
-	debug.SetMaxStack(128 << 20)
 	debug.SetGCPercent(400)
 	runtime.GOMAXPROCS(1) // as little as possible shall depend on what else the machine does
 	limitMemory()
@@ -92,11 +92,17 @@ func Serve(t Table) {
 	if os.Getenv(Mark) != "" {
 		log.SetFlags(log.Flags() &^ (log.Ldate | log.Ltime | log.Lmicroseconds)) // which differ each time
 	}
+	if os.Getenv(Mark) != "" {
+		t.home = os.Getenv("HOME") // which hone made for this process alone
+	}
 	s.printed = printed{written(os.Stdout), written(os.Stderr)}
 	done := make(chan struct{})
 	go s.watch(done)
 	go func() {
 		defer close(done) // also when what is called ends its goroutine
+		if own := goroutineName(); t.Refuse != nil {
+			*t.Refuse = func() { t.refuse(own) }
+		}
 		s.serve(bufio.NewReaderSize(fromHone, 1<<16))
 	}()
 	<-done
@@ -127,6 +133,7 @@ func (s *server) serve(in io.Reader) {
 			}
 			s.table.fields, s.table.masks = c.Fields, c.Masks
 			s.limit = c.Limit
+			debug.SetMaxStack(c.Stack)
 			s.memory.Store(newMemory(c.Memory))
 			var wg sync.WaitGroup
 			for range c.Aside {
@@ -175,7 +182,9 @@ func (s *server) batch(b []byte) {
 			}
 		})
 		s.started.Store(0)
-		seen.Cover = s.cover()
+		if seen.Status != Invalid { // what it came to was not reached
+			seen.Cover = s.cover()
+		}
 		s.answer(&seen, each)
 	}
 }
@@ -241,13 +250,16 @@ func (s *server) watch(done chan struct{}) {
 	}
 }
 
+// leastWait is how long a program that waits is given: it may only wait for its turn.
+const leastWait = 300 * time.Millisecond
+
 // tooLong reports whether a program took too long: by CPU time, as a busy machine makes everything take longer; and by the
 // clock when it does nothing but wait. One of many processes on a busy machine still gets more than a fiftieth.
 func tooLong(took, cpu, limit time.Duration) bool {
 	if !hasCPUTime {
 		return took > limit
 	}
-	return cpu > limit || took > limit && cpu < took/50 || took > 10*limit
+	return cpu > limit || took > max(limit, leastWait) && cpu < took/50 || took > max(10*limit, 5*time.Second)
 }
 
 // written returns a function that returns what was written to a file since it was last called.
