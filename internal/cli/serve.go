@@ -216,7 +216,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	}
 	if o.demo {
 		// Changes are looked for when the days before now are there.
-		working.Go(func() { runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, filepath.Join(o.data, "demo"), log) })
+		working.Go(func() {
+			runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, filepath.Join(o.data, "demo"), log)
+		})
 	} else {
 		watch()
 	}

@@ -628,7 +628,7 @@ func (c *coder) after(p *worker.Program, first int) (setup, text string, ok bool
 func (w *parallelWriter) write(s *side) (*Parallel, error) {
 	var body strings.Builder
 	std := func(path string) string { return w.coder.std(path) }
-	fmt.Fprintf(&body, "func %s(t *testing.T) {\nif %s.Getenv(%q) == \"\" {\nt.Skip(\"only hone race runs this\")\n}\n", parallelMade, std("os"), ParallelOrder)
+	fmt.Fprintf(&body, "func %s(t *testing.T) {\nif %s.Getenv(%q) == \"\" {\nt.Skip(\"the search for races alone runs this\")\n}\n", parallelMade, std("os"), ParallelOrder)
 	for _, g := range w.groups {
 		fmt.Fprintf(&body, "honeParallel(%d, func() []func() {\n%s\nreturn []func(){\n", len(w.groups), g.setup)
 		for _, i := range g.calls {

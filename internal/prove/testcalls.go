@@ -820,7 +820,7 @@ func (w *callsWriter) source(pkg, test, body string, named map[string]string) st
 		fmt.Fprintf(&b, "hone_%s %q\n", std, std)
 	}
 	b.WriteString(")\n\n")
-	fmt.Fprintf(&b, "func %s(t *hone_testing.T) {\nif hone_os.Getenv(%q) == \"\" {\nt.Skip(\"only hone race runs this\")\n}\n%s}\n", test, ParallelOrder, body)
+	fmt.Fprintf(&b, "func %s(t *hone_testing.T) {\nif hone_os.Getenv(%q) == \"\" {\nt.Skip(\"the search for races alone runs this\")\n}\n%s}\n", test, ParallelOrder, body)
 	fmt.Fprintf(&b, parallelCode, "hone_strconv", "hone_os", ParallelOrder, "hone_time", "hone_sync", manyGroups, "hone_time", "hone_time", "hone_time")
 	b.WriteString(rowCode)
 	return strings.NewReplacer("honeParallel(", "honeRepeat(", "honeCall(", "honeRepeatOne(").Replace(b.String())

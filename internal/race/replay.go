@@ -82,7 +82,7 @@ type honeAsked struct {
 func %[1]s(t *testing.T) {
 	text, err := ioutil.ReadFile(os.Getenv(%[2]q))
 	if err != nil {
-		t.Skip("only hone race runs this")
+		t.Skip("the search for races alone runs this")
 	}
 	var all [][]honeAsked
 	if err := json.Unmarshal(text, &all); err != nil {
