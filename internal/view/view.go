@@ -26,6 +26,7 @@ type View struct {
 	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
 	Kind      string   // of profile that it is about; "" is any
 	Formats   []string // endings of files whose format is its answer, and no other view's
+	Timed     bool     // it is about profiles that know when: those of a recording, and execution traces
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
@@ -36,6 +37,8 @@ func (v *View) Has(rec *recording.Recording) bool {
 	switch {
 	case v.Part != Profile:
 		return v.Part.Has(rec)
+	case v.Timed:
+		return rec.Timed()
 	case len(rec.Parts) > 0 && v.Kind != "":
 		return len(rec.Parts[v.Kind]) > 0
 	case len(rec.Parts) > 0:

@@ -147,7 +147,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths at which the page is served.
-var pages = []string{"overview", "flame", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "mem", "gc"}
+var pages = []string{"overview", "flame", "flamechart", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "mem", "gc"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {
@@ -199,7 +199,7 @@ func (s *Server) Handler() http.Handler {
 
 // pageOf are the pages that show what the command line shows under another name.
 var pageOf = map[string]string{
-	"text": "top", "list": "source", "weblist": "source", "disasm": "source", "flamegraph": "flame", "search": "flame",
+	"text": "top", "list": "source", "weblist": "source", "disasm": "source", "flamegraph": "flame", "flame-chart": "flamechart", "search": "flame",
 	"callers": "sandwich", "peek": "sandwich", "dot": "graph", "tree": "graph", "info": "overview", "lanes": "trace",
 }
 

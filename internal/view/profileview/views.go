@@ -75,6 +75,14 @@ var Views = []view.View{
 		Compares: true,
 	},
 	{
+		Name: "flamechart", Aliases: []string{"flame-chart"},
+		Doc:      "Draw calls in the order of time: each second of a recording, or the CPU samples of an execution trace",
+		Examples: []string{"flamechart", "flamechart at=3s..9s", "flamechart focus=json metric=alloc_space"},
+		Uses:     view.Keys("ref metric at", filters, frames, "limit min collapse", values, paths),
+		Timed:    true,
+		Run:      FlameChart,
+	},
+	{
 		Name:     "calltree",
 		Doc:      "List calls below their callers, with what each costs by itself and in total",
 		Examples: []string{"calltree", "calltree invert limit=50", "calltree root='main.main;main.work' depth=2"},

@@ -37,6 +37,7 @@ export const views: View[] = [
   { name: "gc", title: "GC", needs: "/api/gc", of: "gc", key: "C" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
   { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
+  { name: "flamechart", title: "Flame chart", needs: "/api/flamechart", of: "flamechart", key: "F" },
   { name: "calltree", title: "Call tree", needs: "/api/calltree", of: "calltree", key: "w" },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich", of: "sandwich" },
   { name: "top", title: "Top", needs: "/api/top", of: "top" },
@@ -128,7 +129,7 @@ const downloads: [format: string, doc: string][] = [
 const tables = new Set(["csv", "json", "markdown"]);
 
 // The views that a table or data can be had of; the others are pictures of what the flame graph has.
-const written = new Set(["top", "flame", "diff", "tags", "timeline", "compare", "bench", "load"]);
+const written = new Set(["top", "flame", "flamechart", "diff", "tags", "timeline", "compare", "bench", "load"]);
 
 function Download() {
   const app = useApp();
