@@ -137,8 +137,10 @@ func (c *flameChart) pack(by map[int64][]sampled) {
 	sums := map[string]int{}
 	for id, list := range by {
 		name := "(no frames)"
-		if f := list[0].frames; len(f) > 0 {
-			name = c.out.Frames[f[0]].Name
+		for _, f := range list[0].frames {
+			if name = c.out.Frames[f].Name; name != "runtime.goexit" {
+				break // that is where all begin
+			}
 		}
 		all = append(all, goroutine{id, name, list})
 		sums[name] += len(list)

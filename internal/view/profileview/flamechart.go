@@ -153,6 +153,9 @@ func (c *flameChart) parts(rec *recording.Recording, kind string, q query.Query)
 	typ := rec.Profile.SampleTypes[a.Type].Type
 	moves := kind == recording.CPU || recording.Moves(typ)
 	c.out.Live = !moves
+	if kind != recording.CPU {
+		c.out.Notes = slices.Clone(a.head.Notes[len(rec.Profile.Notes):]) // those say of when the profile is
+	}
 	spans := chartSpans(rec.Profiles(kind).Parts(), kind, q.At)
 	if len(spans) == 0 {
 		return &TimelessError{}

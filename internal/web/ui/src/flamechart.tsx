@@ -43,11 +43,17 @@ function rowOf(n: number): Row {
 
 const rateOf = (p: ChartPart, live: boolean) => (live ? p.total : p.total / Math.max(1, p.to_nanos - p.from_nanos));
 
-/** partName is what stands above the calls of a part. */
+/** partName says which part of the time one is, and what it comes to. */
 function partName(data: FlameChart, p: ChartPart): string {
-  const when = `${about(p.from_nanos)} to ${about(p.to_nanos)}`;
-  return `${when}: ${data.unit === "nanoseconds" && !data.live && data.metric === "cpu" ? busyCores(rateOf(p, false)) + " cores" : value(p.total, data.unit)}`;
+  return `${about(p.from_nanos)} to ${about(p.to_nanos)}: ${isCPU(data) ? busyCores(rateOf(p, false)) + " cores" : value(p.total, data.unit)}`;
 }
+
+/** headName is what stands above the calls of a part, where there is little room. It has no dots, at which names are cut. */
+function headName(data: FlameChart, p: ChartPart): string {
+  return isCPU(data) ? Math.round(rateOf(p, false) * 100) + "% CPU" : value(p.total, data.unit).replace(/\.\d+/, "");
+}
+
+const isCPU = (data: FlameChart) => data.unit === "nanoseconds" && data.metric === "cpu";
 
 /** about is a time as exact as a glance needs. */
 const about = (nanos: number) => span(nanos < 1e9 ? Math.round(nanos / 1e6) * 1e6 : Math.round(nanos / 1e7) * 1e7);
@@ -75,7 +81,7 @@ function partsModel(data: FlameChart, scale: Scale): Model {
     const sum = Math.max(1, (p.rows?.[0]?.cum ?? []).reduce((n, v) => n + Math.abs(v), 0), p.total);
     const unit = (wide / sum) * (scale === "fill" ? 1 : rateOf(p, live) / most);
     heads.frame[k] = frames.length;
-    frames.push({ name: partName(data, p), origin: "other" });
+    frames.push({ name: headName(data, p), origin: "other" });
     heads.x[k] = p.from_nanos - from;
     heads.w[k] = wide;
     heads.cum[k] = p.total;
@@ -424,8 +430,9 @@ function Marked({ data, lanes, firstRow, timeOf, stale, onZoom, onKeep }: {
   const m = lane.marks.model;
   const r = m.rows[at.row];
   const up = parentOf(m, at);
+  const part = data.sampled || at.row !== 1 ? undefined : data.parts[at.i];
   const detail: Detail = {
-    frame: at.row < firstRow ? undefined : frameAt(m, at), name: nameAt(m, at), flat: r.flat[at.i], cum: r.cum[at.i], before: undefined, inline: r.inline?.[at.i] === 1,
+    frame: at.row < firstRow ? undefined : frameAt(m, at), name: part ? partName(data, part) : nameAt(m, at), flat: r.flat[at.i], cum: r.cum[at.i], before: undefined, inline: r.inline?.[at.i] === 1,
     ofView: data.total, ofParent: up ? m.rows[up.row].cum[up.i] : undefined, passing: hovered !== undefined,
   };
   const time = timeOf(m, at);
