@@ -5,6 +5,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/query"
@@ -65,6 +66,15 @@ var (
 
 // Server is what says what requests cost a server.
 var Server = []string{Metrics.Name, GCLog.Name, recording.CPU, recording.Heap, recording.Block, recording.Mutex, recording.Goroutine}
+
+// Sides returns what a question is about, with what it is compared with: without a base, labels of the base are those of other samples of
+// the same profile.
+func (v *View) Sides(in []*recording.Recording, q query.Query) []*recording.Recording {
+	if len(q.BaseTags) > 0 && len(in) == 1 && slices.Contains(v.Uses, "base-tag") {
+		return []*recording.Recording{in[0], in[0]}
+	}
+	return in
+}
 
 // Keys puts lists of names together; a string is names with spaces between them.
 func Keys(lists ...any) []string {

@@ -177,6 +177,9 @@ func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.
 		return q, nil, err
 	}
 	in, err := s.recordings(r.Context(), q.Refs, q.Base)
+	if v, ok := views.Find(name); ok && err == nil {
+		in = v.Sides(in, q)
+	}
 	return q, in, err
 }
 

@@ -94,7 +94,7 @@ func TestPageFlameChartAccessible(t *testing.T) {
 	}{{"/flamechart", web.Measured(t)}, {"/flamechart?metric=trace", web.Sampled(t)}} {
 		p := open(t, serveRecordings(t, rec.of), 390, 800)
 		for _, theme := range []string{"light", "dark"} {
-			p.media("screen", "prefers-color-scheme", theme)
+			p.media("screen", "prefers-color-scheme="+theme)
 			p.visit(rec.path)
 			if wide := eval[int](p, `document.documentElement.scrollWidth`); wide > 390 {
 				t.Errorf("%s is %d pixels wide", rec.path, wide)

@@ -218,7 +218,7 @@ function Marked({ before, after, stale }: { before: Side | undefined; after: Sid
     );
   };
   return (
-    <aside class="panel" aria-label="Details" aria-busy={stale}>
+    <aside class="panel" aria-label="Details" aria-busy={stale || undefined}>
       <h2>{passing ? "under the pointer" : "selected"}</h2>
       <p class="name">{subjectAt(of.s.model, of.p, of.s.data.path ?? []).name}</p>
       <dl>{row("cum")}{row("flat")}</dl>

@@ -93,6 +93,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
         <label class="pick narrow"><span class="hidden">Compare with</span>
           <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || besides.has(state.view) ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
+            {base !== "" && base === ref && <option value={base} selected>against other labels</option>}
             {others.map((r) => <option value={r.ref} selected={r.ref === base}>against {r.ref}</option>)}
             {api.embedded && <option value={base} selected>against {base}</option>}
           </select>
@@ -223,7 +224,9 @@ const unfiltered = new Set(["compare", "bench", "load", "mem", "gc"]);
 
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
-  const { state, api } = useApp();
+  const app = useApp();
+  const { state, api } = app;
+  const ref = get(state, "ref") || recordingOf(app)?.ref || "";
   const [adding, setAdding] = useState(false);
   const [editing, setEditing] = useState(-1); // the filter that is being edited, as a place in the state
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
@@ -238,7 +241,7 @@ export function Pills() {
           {!api.embedded && steps.includes(k) ? (
             <button class="edit" onClick={() => setEditing(i)} title={`${k}=${v}: edit`} aria-label={`edit the filter ${k} ${readable(v)}`}>{describeStep(k)} <b>{readableStep(k, v)}</b></button>
           ) : <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>}
-          <button onClick={() => go(without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
+          <button onClick={() => go(k === "base-tag" && get(state, "base") === ref ? put(without(state, i), "base", "") : without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
         </span>
       ))}
       {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
@@ -261,6 +264,8 @@ function describeStep(key: string): string {
       return "drop";
     case "tag":
       return "label";
+    case "base-tag":
+      return "compared with label";
     case "tag-ignore":
       return "drop label";
     case "tag-leaf":
@@ -275,7 +280,7 @@ function describeStep(key: string): string {
 function readableStep(key: string, v: string): string {
   if (v === "true") return "";
   if (key === "at") return v.replace(/^\.\./, "up to ").replace(/\.\.$/, " on").replace("..", " to ");
-  const at = key.startsWith("tag") ? v.indexOf("=") + 1 : 0;
+  const at = key.startsWith("tag") || key === "base-tag" ? v.indexOf("=") + 1 : 0;
   return v.slice(0, at) + readable(v.slice(at));
 }
 
