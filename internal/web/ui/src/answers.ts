@@ -1076,6 +1076,7 @@ export interface Recording {
   time_nanos?: number;
   duration_nanos?: number;
   samples: number;
+  whole?: boolean;
   many?: boolean;
   metrics: Metric[];
   labels?: string[];
@@ -1269,6 +1270,8 @@ export interface Session {
   fleet?: boolean;
   base?: string;
   advises?: boolean;
+  takes?: boolean;
+  saves?: boolean;
   source?: string;
   recordings: Recording[];
   views: View[];

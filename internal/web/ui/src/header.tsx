@@ -5,6 +5,7 @@ import { asked, baseOf, metricOf, profiled, recordingOf, shows, useAnswer, useAp
 import { Check, Failure } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
+import { OpenFiles, SavedViews } from "./files";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
@@ -101,6 +102,8 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       )}
       <span class="headline-text">{headline}</span>
       <span class="head-end">
+        {!api.embedded && <OpenFiles />}
+        {!api.embedded && <SavedViews />}
         {!api.embedded && <button onClick={() => { settle(); copy(location.href, "link copied: it opens this view in any browser that reaches this server"); }} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
         {!api.embedded && !(ofFleet && recordings.length === 0) && <Download />}
         <button onClick={onTheme} title={`theme: ${theme} (t)`} aria-label={`theme: ${theme}`}><Icon name={theme} /></button>
@@ -115,6 +118,7 @@ function describe(program: string | undefined, ref: string): string {
 }
 
 const downloads: [format: string, doc: string][] = [
+  ["hone", "the recording, with all that is in it (.hone)"],
   ["pprof", "profile as loaded (.pb.gz)"],
   ["pprof-filtered", "profile as filtered (.pb.gz)"],
   ["html", "this page as one file (.html)"],
@@ -159,7 +163,7 @@ function Download() {
     <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
       <ul>
-        {open && downloads.filter(([format]) => tables.has(format) || profiled(app)).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+        {open && downloads.filter(([format]) => (format === "hone" ? recordingOf(app)?.whole : tables.has(format) || profiled(app))).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
       </ul>
     </details>
   );
