@@ -32,7 +32,7 @@ func TestPageFlameChart(t *testing.T) {
 
 	// What is searched for is found among the boxes.
 	eval[bool](p, `(() => { const i = document.querySelector(".search input"); i.value = "late"; i.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
-	p.wait(`document.querySelector(".matched").innerText.includes("50% matched")`)
+	p.wait(`document.querySelector(".matched").innerText.includes("50.00% matched")`)
 	if got := p.text(".matched"); !strings.Contains(got, "6 boxes") {
 		t.Errorf("the search says %q", got)
 	}
