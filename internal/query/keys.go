@@ -43,7 +43,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "base-tag", Value: "KEY=RX", Example: "endpoint=/cart", Repeats: true,
-		Doc:  "compare with samples that have a matching label, of the base or of the same profile; --tag selects the others",
+		Doc:  "compare with the samples that have a matching label, of the base or else of the same profile",
 		kind: list("a label", func(q *Query) *[]string { return &q.BaseTags }),
 	},
 	{

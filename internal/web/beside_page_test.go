@@ -42,6 +42,7 @@ func TestPageSideBySide(t *testing.T) {
 	}
 	// Zooming is for both; where there is no such call, it says so.
 	p.visit("/flame?base=p1.pb.gz&ui.side=yes&root=main.main;main.gone")
+	p.forgive("422")
 	if got := p.text(".pair"); !strings.Contains(got, "There is no such call here.") {
 		t.Errorf("zoomed into what is gone, it says %q", got)
 	}

@@ -46,7 +46,7 @@ func TestPageFlameChart(t *testing.T) {
 	p.key("\x1b")
 	p.wait(`new URLSearchParams(location.search).get("ui.zoom") === null`)
 	p.key("+")
-	p.wait(`new URLSearchParams(location.search).get("ui.zoom") === "3.5s..9.5s"`)
+	p.wait(`new URLSearchParams(location.search).get("ui.zoom") === "3.25s..9.25s"`)
 	p.key("r")
 	p.wait(`new URLSearchParams(location.search).get("ui.zoom") === null`)
 

@@ -69,7 +69,7 @@ func TestPageLabels(t *testing.T) {
 		t.Errorf("the pills are %q", got)
 	}
 	p.visit(eval[string](p, `location.pathname.replace("diff", "flame") + location.search`) + "&ui.side=yes")
-	if got := p.text(".pair"); !strings.Contains(got, "main.cart") || !strings.Contains(got, "main.pay") || strings.Contains(got, "main.list") {
+	if got := p.text(".pair"); !strings.Contains(got, "main.main, cum 1s") || !strings.Contains(got, "main.main, cum 3s") {
 		t.Errorf("side by side there are %q", got)
 	}
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
@@ -103,21 +103,21 @@ func TestPageFiles(t *testing.T) {
 		})()`)
 	}
 	give("more.folded", "main.main;main.dropped 7\n")
-	p.wait(`new URLSearchParams(location.search).get("ref") === "more.folded" && document.querySelector("tbody")?.innerText.includes("main.dropped")`)
+	p.wait(`new URLSearchParams(location.search).get("ref") === "more.folded" && document.querySelector("tbody")?.innerText.includes("main.dropped") === true`)
 	p.settled()
 	if got := eval[[]string](p, `[...document.querySelectorAll("header select")[0].options].map((o) => o.value)`); len(got) != 2 {
 		t.Errorf("open are %q", got)
 	}
 	give("no.profile", "\x01\x02")
-	p.wait(`document.querySelector(".refused")?.innerText.includes("no.profile")`)
+	p.wait(`document.querySelector(".refused")?.innerText.includes("no.profile") === true`)
 	p.forgive("422")
 	p.click(".refused button", "Close")
 
 	p.click("header summary", "Views")
-	p.wait(`document.querySelector(".saved-views")?.innerText.includes("No view is saved yet")`)
+	p.wait(`document.querySelector(".saved-views")?.innerText.includes("No view is saved yet") === true`)
 	eval[bool](p, `(() => { const i = document.querySelector(".saved-views input"); i.value = "mine"; i.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
 	p.click(".saved-views button", "Save")
-	p.wait(`document.querySelector(".saved-views li")?.innerText.includes("mine")`)
+	p.wait(`document.querySelector(".saved-views li")?.innerText.includes("mine") === true`)
 	p.visit("/flame?ref=shop.pprof")
 	p.click("header summary", "Views")
 	p.wait(`document.querySelector(".saved-views li") !== null`)

@@ -13,7 +13,7 @@ import { Keys, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import { Item, itemsFor } from "./menu";
 import { Model, Place, Window, ancestors, decode, follow, frameAt, matching, nameAt } from "./model";
-import { functionOf } from "./names";
+import { functionOf, readable } from "./names";
 import { Notes, Problem, useActions } from "./parts";
 import { Pair, drift, get, go, put, state as latest } from "./state";
 import { PaletteContext } from "./theme";
@@ -64,7 +64,13 @@ export function SideBySide() {
   const failed = [mine, other].find((a) => a.error && !a.waiting && !a.data);
   if (failed && !after && !before) return <Problem error={failed.error!} />;
   if ((!after && !mine.error) || (!before && !other.error)) return <div class="blank" aria-busy="true" />;
-  return <Both before={other.error && !other.waiting ? undefined : before} after={mine.error && !mine.waiting ? undefined : after} names={[base, ref]} stale={mine.waiting || other.waiting} />;
+  return <Both before={other.error && !other.waiting ? undefined : before} after={mine.error && !mine.waiting ? undefined : after} names={[labeled(base, state.pairs, "base-tag"), labeled(ref, state.pairs, "tag")]} stale={mine.waiting || other.waiting} />;
+}
+
+/** labeled returns the name of a side, with its labels where these are what tells it from the other. */
+function labeled(name: string, pairs: Pair[], key: string): string {
+  if (!pairs.some(([k]) => k === "base-tag")) return name;
+  return [name, ...pairs.filter(([k]) => k === key).map(([, v]) => { const at = v.indexOf("=") + 1; return v.slice(0, at) + readable(v.slice(at)); })].join(" ");
 }
 
 /** withBaseTags has the labels of the base in place of those that both are filtered by. */
@@ -196,8 +202,10 @@ function Marked({ before, after, stale }: { before: Side | undefined; after: Sid
   const at = (m: Marks) => m.hover ?? m.cursor;
   const now = useMark(main.marks, at);
   const was = useMark(second.marks, at);
-  const passing = useMark(main.marks, (m) => m.hover) ?? useMark(second.marks, (m) => m.hover);
-  const cursor = useMark(main.marks, (m) => m.cursor) ?? undefined;
+  const over = useMark(main.marks, (m) => m.hover);
+  const overSecond = useMark(second.marks, (m) => m.hover);
+  const passing = over ?? overSecond;
+  const cursor = useMark(main.marks, (m) => m.cursor);
   const nothing = !now && !was;
   const a = after && (nothing ? { row: 0, i: 0 } : now);
   const b = before && (nothing ? { row: 0, i: 0 } : was);
