@@ -20,7 +20,7 @@ func TestPageSideBySide(t *testing.T) {
 	// The first picture is the base: its second row is main.main, the third main.a.
 	p.point(0.25, 2, 1)
 	p.wait(`new URLSearchParams(location.search).get("ui.sel") === "main.a"`)
-	if got := p.text(".panel"); !strings.Contains(got, "main.a") || !strings.Contains(got, "100 · 50%") || !strings.Contains(got, "300 · 75%") || !strings.Contains(got, "+200") {
+	if got := p.text(".panel"); !strings.Contains(got, "main.a") || !strings.Contains(got, "100 · 50.00%") || !strings.Contains(got, "300 · 75.00%") || !strings.Contains(got, "+200") {
 		t.Errorf("the panel says %q", got)
 	}
 	selected := `[...document.querySelectorAll(".pair .twin")].map((t) => t.querySelector('[aria-selected="true"]')?.innerText.split(",")[0])`
