@@ -232,7 +232,7 @@ func (s *shell) answer(line, where, to string) error {
 		return &hinted{fmt.Errorf("%s does not show profiles", v.Name), "hone " + v.Name + " " + quotedRefs(s.refs)}
 	}
 	q = q.On(s.settings(), keysOf(v))
-	if v.NeedsBase && len(q.Base) == 0 {
+	if v.NeedsBase && len(q.Base) == 0 && len(q.BaseTags) == 0 {
 		return usagef("for example: "+v.Name+" base=old.pprof", "%s needs a base to compare with", v.Name)
 	}
 	q.Refs = s.refs

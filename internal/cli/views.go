@@ -104,7 +104,7 @@ func place(v *view.View, q *query.Query, args []string) error {
 			return usagef("", "%s %s: %w", v.Name, quoted(q.Arg), err)
 		}
 	}
-	if v.NeedsBase && len(q.Base) == 0 {
+	if v.NeedsBase && len(q.Base) == 0 && len(q.BaseTags) == 0 {
 		if len(args) != 2 {
 			return usagef("for example: "+example(v)+"; several profiles go with --base", "%s compares two profiles: OLD NEW", v.Name)
 		}
@@ -190,6 +190,7 @@ func fitting(v *view.View, in []*recording.Recording, q query.Query) ([]*recordi
 	if err := checkUnit(in[0], q); err != nil {
 		return nil, err
 	}
+	in = v.Sides(in, q)
 	if len(in) == 2 && !v.NeedsBase && !v.Compares {
 		return profileview.Subtract(in, q.Normalize)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -70,6 +71,10 @@ computes them after the page is first shown.`,
 		}
 		defer l.Close()
 		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module, By: flagSpeller{}}
+		opt.Takes = !*remote // what others open would take the memory of this machine
+		if dir, err := os.UserConfigDir(); err == nil && !*remote {
+			opt.Saved = filepath.Join(dir, "hone", "views.json")
+		}
 		page := q
 		page.View = "flame"
 		if len(q.Refs) == 1 && len(q.Base) == 0 && strings.HasSuffix(q.Refs[0], ".hone") {

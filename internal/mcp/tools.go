@@ -250,7 +250,7 @@ func (s *server) check(is kind, value string) (string, error) {
 
 // looks are the views that are tools. The others are for files, pictures and people.
 var looks = []string{
-	"top", "list", "peek", "flame", "search", "tags", "diff", "goroutines", "mem", "gc",
+	"top", "list", "peek", "flame", "flamechart", "search", "tags", "diff", "goroutines", "mem", "gc",
 	"trace", "waits", "requests", "request", "blame", "idle",
 }
 
@@ -271,7 +271,8 @@ func lookTools() []*tool {
 		if !ok {
 			continue
 		}
-		t := &tool{name: v.Name, doc: v.Doc, args: []string{v.Name}}
+		// The pictures of a flame chart are most of its data; its text is what can be read.
+		t := &tool{name: v.Name, doc: v.Doc, args: []string{v.Name}, plain: v.Name == "flamechart"}
 		if v.Arg != "" {
 			in := input{name: "match", doc: "regular expression for functions", need: true, own: true}
 			if v.Part == view.Trace {

@@ -42,6 +42,11 @@ var Keys = []Key{
 		kind: list("profile to compare with", func(q *Query) *[]string { return &q.Base }),
 	},
 	{
+		Name: "base-tag", Value: "KEY=RX", Example: "endpoint=/cart", Repeats: true,
+		Doc:  "compare with the samples that have a matching label, of the base or else of the same profile",
+		kind: list("a label", func(q *Query) *[]string { return &q.BaseTags }),
+	},
+	{
 		Name: "metric", Value: "TYPE", Example: "alloc_space", Pprof: "sample_index",
 		Doc:  "sample type to show, by name or number",
 		kind: text("a sample type", func(q *Query) *string { return &q.Metric }),

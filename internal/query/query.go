@@ -11,6 +11,8 @@ type Query struct {
 	Refs []string // what is asked about
 	Base []string // what it is compared with
 
+	BaseTags []string // labels that samples of the base have, key=regexp, in place of those that Steps keep
+
 	Metric string // sample type by name or number; "" is the profile's default
 	Steps  []Step // filters, applied in order
 	By     string // function, filefunction, line, file, package, module, address or label:KEY; "" is the view's default

@@ -68,6 +68,59 @@ func Open(name string) (*Recording, error) {
 	return r, nil
 }
 
+// IsPacked reports whether what begins so is a recording in one file.
+func IsPacked(begin []byte) bool { return bytes.HasPrefix(begin, []byte("PK\x03\x04")) }
+
+// Read opens a packed recording that is in memory.
+func Read(name string, in []byte) (*Recording, error) {
+	z, err := newPacked(bytes.NewReader(in), int64(len(in)), io.NopCloser(nil))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r, err := openFS(z, z)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r.Lost = append(z.lost, r.Lost...)
+	r.Ref = name
+	return r.Numbered(), nil
+}
+
+// Whole reports whether r is all that was recorded, so that it can be packed.
+func (r *Recording) Whole() bool { return r.files != nil }
+
+// PackTo writes all that is in the recording as one file, however it is kept.
+func (r *Recording) PackTo(w io.Writer) error {
+	z := zip.NewWriter(w)
+	if p, ok := r.files.(*packed); ok {
+		for _, f := range p.File {
+			if err := z.Copy(f); err != nil {
+				return fmt.Errorf("packing %s: %w", r.Ref, err)
+			}
+		}
+		return z.Close()
+	}
+	err := fs.WalkDir(r.files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		in, err := r.files.Open(name)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		out, err := z.Create(name)
+		if err == nil {
+			_, err = io.Copy(out, in)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("packing %s: %w", r.Ref, err)
+	}
+	return z.Close()
+}
+
 func open(name string) (*Recording, error) {
 	st, err := os.Stat(name)
 	if err != nil {

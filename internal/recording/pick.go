@@ -214,7 +214,7 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)
 	}
 	out := *r
-	out.Profile, out.Picked = p, key
+	out.Profile, out.Picked, out.kind = p, key, kind
 	return &out, typ, nil
 }
 
@@ -243,6 +243,22 @@ func (p Profiles) Between(typ string, from, to time.Duration) (*profile.Profile,
 	}
 	return picked.Profile, typ, nil
 }
+
+// PickedKind returns the kind of the profile that was picked, and whether it is made of an execution trace; "" where none was.
+func (r *Recording) PickedKind() (kind string, traced bool) { return r.kind, r.kind == traceKind }
+
+// Timed reports whether there are profiles of parts of the time, or an execution trace.
+func (r *Recording) Timed() bool {
+	for kind, parts := range r.Parts {
+		if len(parts) > 1 && r.added(kind) == nil {
+			return true
+		}
+	}
+	return r.has(traceKind)
+}
+
+// Moves reports whether values of a sample type count from the start of the program, so that those of a time are a difference.
+func Moves(typ string) bool { return moves(typ) }
 
 // moves reports whether values of a sample type count from the start of the program, so that those of a time are a
 // difference.

@@ -28,6 +28,7 @@ type Recording struct {
 	Sources  Sources  // finds source text for frames; nil when there is none to be had
 	Code     Code     // finds machine code; nil when there is none to be had
 
+	kind   string // of the profile that was picked
 	number uint64 // of all that were opened; 0 is none
 
 	files fs.FS

@@ -29,7 +29,11 @@ func openZip(name string) (*packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	z, err := newPacked(f)
+	st, err := f.Stat()
+	var z *packed
+	if err == nil {
+		z, err = newPacked(f, st.Size(), f)
+	}
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -37,15 +41,11 @@ func openZip(name string) (*packed, error) {
 	return z, nil
 }
 
-func newPacked(f *os.File) (*packed, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	z, err := readZip(f, st.Size())
+func newPacked(f io.ReaderAt, size int64, c io.Closer) (*packed, error) {
+	z, err := readZip(f, size)
 	var listed *packed
 	if err == nil {
-		if listed, err = withoutMisfits(z, f); err != nil {
+		if listed, err = withoutMisfits(z, c); err != nil {
 			return nil, err
 		}
 		// The list may be there and wrong.
@@ -53,10 +53,10 @@ func newPacked(f *os.File) (*packed, error) {
 			return listed, nil
 		}
 	}
-	z, note, recoverErr := recoverZip(f, st.Size())
+	z, note, recoverErr := recoverZip(f, size)
 	switch {
 	case recoverErr == nil && slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == manifestFile }):
-		p, err := withoutMisfits(z, f)
+		p, err := withoutMisfits(z, c)
 		if err == nil {
 			p.lost = append([]string{note}, p.lost...)
 		}

@@ -160,6 +160,17 @@ func (c *csvWriter) exact(item any) string {
 		return v
 	case report.Name:
 		return v.Text
+	case report.Indented:
+		return v.Name.Text
+	case report.Trend:
+		var b strings.Builder
+		for i, x := range v {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(number(x))
+		}
+		return b.String()
 	case report.ID:
 		return string(v)
 	case report.Value:

@@ -207,6 +207,10 @@ func (f *formatter) cell(item any) cell {
 		return cell{text: f.text(v), style: direction(v.From, v.To)}
 	case report.Growth:
 		return cell{text: f.text(v), style: direction(v.From, v.To)}
+	case report.Indented:
+		c := f.nameCell(v.Name)
+		c.mark = strings.Repeat(indent, v.Depth)
+		return c
 	case report.Judgment:
 		return cell{text: f.text(v), style: [...]style{worse, plain, saved}[v.Good+1]}
 	}
@@ -223,7 +227,7 @@ func isNumeric(rows [][]any, i int) bool {
 		switch row[i].(type) {
 		case nil:
 			continue
-		case string, report.Name, report.ID, report.Judgment:
+		case string, report.Name, report.ID, report.Judgment, report.Trend, report.Indented:
 			return false
 		}
 		return true

@@ -121,6 +121,10 @@ func (f *formatter) text(item any) string {
 		return f.interval(v)
 	case report.Judgment:
 		return v.Text
+	case report.Trend:
+		return f.trend(v)
+	case report.Indented:
+		return strings.Repeat(indent, v.Depth) + f.text(v.Name)
 	case time.Time:
 		zone := f.o.Zone
 		if zone == nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A style is the parameter of the escape sequence that switches it on; "" is plain. Only the sixteen colors of the
@@ -108,4 +109,26 @@ func (g *glyphs) drawBar(x float64) string {
 		s += g.bar[rest-1]
 	}
 	return s
+}
+
+// indent moves a name below another one to the right.
+const indent = "  "
+
+// trend draws amounts from 0 on. Whatever is not nothing can be seen.
+func (f *formatter) trend(t report.Trend) string {
+	most := int64(1)
+	for _, v := range t {
+		most = max(most, unit.Abs(v))
+	}
+	var b strings.Builder
+	rise := f.glyphs.rise
+	for _, v := range t {
+		if v == 0 {
+			b.WriteByte(' ')
+			continue
+		}
+		n := int(math.Ceil(float64(unit.Abs(v)) / float64(most) * float64(len(rise))))
+		b.WriteString(rise[min(max(n, 1), len(rise))-1])
+	}
+	return b.String()
 }

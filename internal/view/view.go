@@ -5,6 +5,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/query"
@@ -26,6 +27,7 @@ type View struct {
 	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
 	Kind      string   // of profile that it is about; "" is any
 	Formats   []string // endings of files whose format is its answer, and no other view's
+	Timed     bool     // it is about profiles that know when: those of a recording, and execution traces
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
@@ -36,6 +38,8 @@ func (v *View) Has(rec *recording.Recording) bool {
 	switch {
 	case v.Part != Profile:
 		return v.Part.Has(rec)
+	case v.Timed:
+		return rec.Timed()
 	case len(rec.Parts) > 0 && v.Kind != "":
 		return len(rec.Parts[v.Kind]) > 0
 	case len(rec.Parts) > 0:
@@ -62,6 +66,15 @@ var (
 
 // Server is what says what requests cost a server.
 var Server = []string{Metrics.Name, GCLog.Name, recording.CPU, recording.Heap, recording.Block, recording.Mutex, recording.Goroutine}
+
+// Sides returns what a question is about, with what it is compared with: without a base, labels of the base are those of other samples of
+// the same profile.
+func (v *View) Sides(in []*recording.Recording, q query.Query) []*recording.Recording {
+	if len(q.BaseTags) > 0 && len(in) == 1 && slices.Contains(v.Uses, "base-tag") {
+		return []*recording.Recording{in[0], in[0]}
+	}
+	return in
+}
 
 // Keys puts lists of names together; a string is names with spaces between them.
 func Keys(lists ...any) []string {

@@ -29,7 +29,7 @@ var answers = []struct {
 	of   any
 }{
 	{"Session", session{}}, {"Recording", sessionRecord{}}, {"Metric", sessionMetric{}}, {"View", sessionView{}}, {"Key", sessionKey{}},
-	{"Top", report.Top{}}, {"Diff", report.Diff{}}, {"Flame", report.FlameJSON{}}, {"CallTree", report.CallTree{}}, {"CallTreeRow", report.CallTreeRow{}}, {"Sandwich", report.SandwichJSON{}}, {"Tree", report.FlameColumns{}},
+	{"Top", report.Top{}}, {"Diff", report.Diff{}}, {"Flame", report.FlameJSON{}}, {"FlameChart", report.FlameChart{}}, {"CallTree", report.CallTree{}}, {"CallTreeRow", report.CallTreeRow{}}, {"Sandwich", report.SandwichJSON{}}, {"Tree", report.FlameColumns{}},
 	{"Search", report.Search{}}, {"Source", report.Source{}}, {"Tags", report.Tags{}}, {"Traces", traces{}}, {"Compare", report.Compare{}}, {"Bench", report.Bench{}},
 	{"Load", report.Load{}}, {"Timeline", report.Timeline{}}, {"Lanes", report.Lanes{}}, {"Waits", report.Waits{}}, {"Requests", report.Requests{}},
 	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Mem", report.Mem{}}, {"Goroutines", report.Goroutines{}}, {"Symptoms", report.Symptoms{}}, {"Advice", report.Advice{}}, {"Progress", advise.Progress{}},

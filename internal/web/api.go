@@ -177,6 +177,9 @@ func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.
 		return q, nil, err
 	}
 	in, err := s.recordings(r.Context(), q.Refs, q.Base)
+	if v, ok := views.Find(name); ok && err == nil {
+		in = v.Sides(in, q)
+	}
 	return q, in, err
 }
 
@@ -289,6 +292,8 @@ type session struct {
 	Fleet      bool            `json:"fleet,omitempty"`   // pages name what they are about, in a store
 	Base       string          `json:"base,omitempty"`    // what to compare with at first
 	Advises    bool            `json:"advises,omitempty"` // findings can be asked for
+	Takes      bool            `json:"takes,omitempty"`   // files can be sent to be opened
+	Saves      bool            `json:"saves,omitempty"`   // views can be saved under a name
 	Source     string          `json:"source,omitempty"`  // where the sources are, as the user said
 	Recordings []sessionRecord `json:"recordings"`
 	Views      []sessionView   `json:"views"`
@@ -303,7 +308,8 @@ type sessionRecord struct {
 	Time     int64           `json:"time_nanos,omitempty"`
 	Duration int64           `json:"duration_nanos,omitempty"`
 	Samples  int             `json:"samples"`
-	Many     bool            `json:"many,omitempty"` // so many that findings take long to look for
+	Whole    bool            `json:"whole,omitempty"` // it is a recording, of which there can be a copy
+	Many     bool            `json:"many,omitempty"`  // so many that findings take long to look for
 	Metrics  []sessionMetric `json:"metrics"`
 	Labels   []string        `json:"labels,omitempty"`
 	Views    []string        `json:"views"` // that have something to show of it
@@ -354,7 +360,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		s.storeSession(w, r)
 		return
 	}
-	out, err := s.described()
+	out, err := s.said()
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err, "")
 		return
@@ -365,8 +371,8 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 
 // describe returns what there is to look at.
 func (s *Server) describe() (session, error) {
-	out := session{Version: s.opt.Version, Base: s.opt.Base, Advises: s.adviser != nil, Source: s.opt.Source, Recordings: []sessionRecord{}}
-	for _, rec := range s.in {
+	out := session{Version: s.opt.Version, Base: s.opt.Base, Advises: s.adviser != nil, Takes: s.opt.Takes, Saves: s.opt.Saved != "", Source: s.opt.Source, Recordings: []sessionRecord{}}
+	for _, rec := range s.all() {
 		one, err := recordOf(rec)
 		if err != nil {
 			return out, err
@@ -412,7 +418,7 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	p := rec.Profile
 	out := sessionRecord{
 		Ref: rec.Ref, Samples: p.NumSamples(), Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes,
-		Metrics: []sessionMetric{}, Views: viewsOf(rec),
+		Metrics: []sessionMetric{}, Views: viewsOf(rec), Whole: rec.Whole(),
 	}
 	l, err := profileview.Contents([]*recording.Recording{rec})
 	if errors.Is(err, profile.ErrEmpty) || err != nil && len(p.SampleTypes) == 0 {

@@ -66,7 +66,7 @@ func (s *Server) now() (session, error) {
 		case s.store != nil:
 			return s.storeHead(), nil
 		}
-		return s.described()
+		return s.said()
 	default:
 		return session{}, errNotOpen
 	}

@@ -4,11 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/views"
 )
 
@@ -63,6 +68,18 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	format := r.PathValue("format")
 	base := baseName(in[0].Ref)
 	switch format {
+	case "hone":
+		if !whole.Whole() {
+			fail(w, http.StatusUnprocessableEntity, fmt.Errorf("%s is not a recording; the profile as loaded is a file", whole.Ref), "")
+			return
+		}
+		file := &attachment{w: w, name: base + ".hone", media: "application/octet-stream"}
+		if err := whole.PackTo(file); err != nil && !file.begun {
+			fail(w, http.StatusUnprocessableEntity, err, "")
+		} else if err != nil {
+			panic(http.ErrAbortHandler) // a file that looks whole must be whole
+		}
+		return
 	case "pprof":
 		attach(w, base+".pb.gz", "application/octet-stream")
 		in[0].Profile.Write(w)
@@ -103,6 +120,12 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		if d.view != "" {
 			name = base + d.ending // which says it all
 		}
+		if format == "markdown" {
+			if rep, err = forTicket(v, in, q, rep); err != nil {
+				fail(w, statusOf(err), err, s.hintOf(err))
+				return
+			}
+		}
 		file := &attachment{w: w, name: name, media: d.media}
 		if err := render.Write(file, d.format, rep, render.Options{}); err != nil && !file.begun {
 			fail(w, http.StatusUnprocessableEntity, err, "")
@@ -112,6 +135,37 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fail(w, http.StatusNotFound, fmt.Errorf("no download in format %s", format), "")
+}
+
+// mostTicket is how many bytes of Markdown go into a ticket: GitHub takes 65,536 letters.
+const mostTicket = 60_000
+
+// forTicket returns a report that fits into a ticket: with fewer rows, where there are too many.
+func forTicket(v *view.View, in []*recording.Recording, q query.Query, rep report.Report) (report.Report, error) {
+	limited := slices.Contains(v.Uses, "limit")
+	for _, limit := range []int{400, 200, 100, 50, 25, 10} {
+		var size countingWriter
+		if err := render.Write(&size, "markdown", rep, render.Options{}); err != nil || size <= mostTicket || !limited {
+			return rep, err
+		}
+		if q.Limit > 0 && q.Limit <= limit {
+			continue
+		}
+		q.Limit = limit
+		var err error
+		if rep, err = run(v, in, q); err != nil {
+			return nil, err
+		}
+	}
+	return rep, nil
+}
+
+// A countingWriter counts what is written to it.
+type countingWriter int
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	*c += countingWriter(len(b))
+	return len(b), nil
 }
 
 // endings are those of files with profiles.

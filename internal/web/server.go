@@ -34,12 +34,16 @@ type Options struct {
 
 	Advise string       // folder in the module that recordings are of, where findings are looked for; "" looks for none
 	By     hint.Speller // says how the reader types what the page cannot do
+	Takes  bool         // files that pages send are opened, too
+	Saved  string       // file of the views that were saved under a name; "" keeps none
 	Source string       // the same as the user wrote it, for commands that pages show; "" when it goes without saying
 }
 
 // A Server answers for recordings.
 type Server struct {
+	mu    sync.RWMutex // held for in and described
 	in    []*recording.Recording
+	taken int64 // bytes of files that pages sent
 	opt   Options
 	token string
 	first string // page
@@ -51,6 +55,7 @@ type Server struct {
 	opened chan struct{} // closed when in holds what is to be looked at, or failed why there is nothing
 	failed error
 
+	saving  sync.Mutex  // held while the saved views are changed
 	opening sync.Mutex  // held while more calls of trees are opened
 	idle    *time.Timer // that nobody has asked for a while, when more calls are opened
 
@@ -93,13 +98,41 @@ func Later(opt Options) *Server {
 func (s *Server) Open(in []*recording.Recording) {
 	s.in = make([]*recording.Recording, len(in))
 	for i, rec := range in {
-		one := *rec.Numbered()
-		if one.Sources != nil {
-			one.Sources = &sources{from: rec.Sources}
-		}
-		s.in[i] = &one
+		s.in[i] = forMany(rec)
 	}
 	close(s.opened)
+}
+
+// forMany returns a recording that several requests can ask at the same time.
+func forMany(rec *recording.Recording) *recording.Recording {
+	one := *rec.Numbered()
+	if one.Sources != nil {
+		one.Sources = &sources{from: rec.Sources}
+	}
+	return &one
+}
+
+// all returns what is open.
+func (s *Server) all() []*recording.Recording {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.in
+}
+
+// add opens one more, beside those that are open.
+func (s *Server) add(rec *recording.Recording) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in = append(slices.Clip(s.in), forMany(rec))
+	s.described = sync.OnceValues(s.describe)
+}
+
+// said returns what pages know at once of what is open.
+func (s *Server) said() (session, error) {
+	s.mu.RLock()
+	described := s.described
+	s.mu.RUnlock()
+	return described()
 }
 
 // Fail has the Server say why there are no recordings. It takes the place of Open.
@@ -147,7 +180,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths at which the page is served.
-var pages = []string{"overview", "flame", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "mem", "gc"}
+var pages = []string{"overview", "flame", "flamechart", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "mem", "gc"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {
@@ -184,6 +217,14 @@ func (s *Server) Handler() http.Handler {
 		}
 	}
 	mux.HandleFunc("GET /download/{format}", s.whenOpen(s.download))
+	if s.opt.Takes {
+		mux.HandleFunc("POST /api/open", s.whenOpen(s.take))
+	}
+	if s.opt.Saved != "" {
+		mux.HandleFunc("GET /api/saved", s.savedViews)
+		mux.HandleFunc("POST /api/saved", s.saveView)
+		mux.HandleFunc("DELETE /api/saved", s.forgetView)
+	}
 	for name, page := range pageOf {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			u := url.URL{Path: "/" + page, RawQuery: r.URL.RawQuery}
@@ -199,7 +240,7 @@ func (s *Server) Handler() http.Handler {
 
 // pageOf are the pages that show what the command line shows under another name.
 var pageOf = map[string]string{
-	"text": "top", "list": "source", "weblist": "source", "disasm": "source", "flamegraph": "flame", "search": "flame",
+	"text": "top", "list": "source", "weblist": "source", "disasm": "source", "flamegraph": "flame", "flame-chart": "flamechart", "search": "flame",
 	"callers": "sandwich", "peek": "sandwich", "dot": "graph", "tree": "graph", "info": "overview", "lanes": "trace",
 }
 
@@ -232,10 +273,11 @@ func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 
 // recordings returns what a query is about: the recording it names, or the first, and its base.
 func (s *Server) recordings(ctx context.Context, refs, base []string) ([]*recording.Recording, error) {
-	if len(s.in) == 0 && (s.store == nil || len(refs) == 0) {
+	all := s.all()
+	if len(all) == 0 && (s.store == nil || len(refs) == 0) {
 		return nil, errors.New("no recording is open")
 	}
-	in := slices.Clone(s.in[:min(len(s.in), 1)])
+	in := slices.Clone(all[:min(len(all), 1)])
 	if len(refs) > 0 {
 		rec, err := s.find(ctx, refs)
 		if err != nil {
@@ -258,8 +300,9 @@ func (s *Server) find(ctx context.Context, refs []string) (*recording.Recording,
 	if s.store != nil {
 		return s.store(ctx, name)
 	}
-	names := make([]string, len(s.in))
-	for i, rec := range s.in {
+	all := s.all()
+	names := make([]string, len(all))
+	for i, rec := range all {
 		if rec.Ref == name {
 			return rec, nil
 		}

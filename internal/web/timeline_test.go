@@ -2,7 +2,9 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -188,6 +190,30 @@ func Leaky(t *testing.T) *recording.Recording {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	return reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built, Machine: &recording.Machine{CPUs: 2}})
+}
+
+// Sampled is a recording with an execution trace in which there are CPU samples.
+func Sampled(t *testing.T) *recording.Recording {
+	t.Helper()
+	f, err := os.Open("../exectrace/testdata/go1.26.8.trace.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	zr, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := io.ReadAll(zr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	putProfile(t, dir, recording.CPU, 0, time.Second, cpu, "main.work", 100, int64(time.Second))
+	if err := os.WriteFile(filepath.Join(dir, recording.TraceFile), trace, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built, Machine: &recording.Machine{CPUs: 2}})
 }

@@ -98,6 +98,9 @@ func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 			h.Filters = append(h.Filters, string(s.Op)+"="+s.Arg)
 		}
 	}
+	for _, t := range q.BaseTags {
+		h.Filters = append(h.Filters, "base-tag="+t)
+	}
 	return h
 }
 

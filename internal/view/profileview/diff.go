@@ -64,13 +64,19 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	if err != nil {
 		return nil, err
 	}
+	steps := q.Steps
+	if len(q.BaseTags) > 0 {
+		if before, after, steps, err = labeled(before, after, q); err != nil {
+			return nil, err
+		}
+	}
 	s, err := sidesOf(before, after, q)
 	if err != nil {
 		return nil, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
 	}
 	s.head, s.headBefore = headOf(after, s.afterType, q), headOf(before, s.beforeType, q)
 	s.head.Unit, s.headBefore.Unit = s.p.SampleTypes[s.after].Unit, s.p.SampleTypes[s.after].Unit
-	rest, remarks, err := calls.Apply(s.p, q.Steps, cmp.Or(q.Unit, unit.Auto))
+	rest, remarks, err := calls.Apply(s.p, steps, cmp.Or(q.Unit, unit.Auto))
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +105,38 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 		was.Total, was.Scaled = h.Total, true
 	}
 	return s, nil
+}
+
+// labeled returns both sides with the labels that were asked for of each, and the steps that are left for both.
+func labeled(before, after *profile.Profile, q query.Query) (_, _ *profile.Profile, rest []query.Step, err error) {
+	var own, others []query.Step
+	for _, s := range q.Steps {
+		if s.Op == query.TagFocus {
+			own = append(own, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	for _, arg := range q.BaseTags {
+		others = append(others, query.Step{Op: query.TagFocus, Arg: arg})
+	}
+	for _, side := range []struct {
+		p     **profile.Profile
+		steps []query.Step
+		whose string
+	}{{&after, own, "tag"}, {&before, others, "base-tag"}} {
+		p, remarks, err := calls.Apply(*side.p, side.steps, cmp.Or(q.Unit, unit.Auto))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for _, r := range remarks {
+			if r.Range == "" {
+				return nil, nil, nil, fmt.Errorf("%s: no sample has such a label", side.whose)
+			}
+		}
+		*side.p = p
+	}
+	return before, after, rest, nil
 }
 
 // askSides is ask for one recording, or compare for two. There are sides then.

@@ -307,10 +307,18 @@ func (a *question) callTree(view string) (*calls.Tree, error) {
 	if a.Mean {
 		return nil, errors.New(view + ": means of calls do not add up to the mean of their caller; drop mean")
 	}
+	table, err := a.table()
+	if err != nil {
+		return nil, err
+	}
+	return calls.NewTree(a.Measure, table, calls.IsCoarse(a.query.By)), nil
+}
+
+// table returns the frames of what was asked about, as fine as that was asked.
+func (a *question) table() (*calls.FrameTable, error) {
 	d, err := calls.DetailOf(a.query)
 	if err != nil {
 		return nil, err
 	}
-	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(a.query))
-	return calls.NewTree(a.Measure, table, calls.IsCoarse(a.query.By)), nil
+	return calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(a.query)), nil
 }

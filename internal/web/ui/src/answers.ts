@@ -97,6 +97,27 @@ export interface CallTreeRow extends FlameFrame {
   calls?: number;
 }
 
+export interface ChartCall extends Frame {
+  depth: number;
+  flat: number;
+  cum: number;
+  over: number[];
+}
+
+export interface ChartPart {
+  from_nanos: number;
+  to_nanos: number;
+  total: number;
+  rows?: FlameRow[];
+}
+
+export interface ChartTrack {
+  name: string;
+  goroutines: number;
+  samples: number;
+  rows: FlameRow[];
+}
+
 export type CodeGap = "unnamed" | "in-no-file" | "not-here" | "other-build" | "unreadable";
 
 export interface Compare {
@@ -349,6 +370,20 @@ export interface Fix {
 }
 
 export interface Flame extends FlameHead, Tree {
+}
+
+export interface FlameChart extends Head, Trimming {
+  ref: string;
+  at?: string;
+  from_nanos: number;
+  to_nanos: number;
+  sampled?: boolean;
+  live?: boolean;
+  most: number;
+  parts: ChartPart[];
+  tracks?: ChartTrack[];
+  frames: FlameFrame[];
+  calls: ChartCall[];
 }
 
 export interface FlameFrame {
@@ -1041,6 +1076,7 @@ export interface Recording {
   time_nanos?: number;
   duration_nanos?: number;
   samples: number;
+  whole?: boolean;
   many?: boolean;
   metrics: Metric[];
   labels?: string[];
@@ -1234,6 +1270,8 @@ export interface Session {
   fleet?: boolean;
   base?: string;
   advises?: boolean;
+  takes?: boolean;
+  saves?: boolean;
   source?: string;
   recordings: Recording[];
   views: View[];
@@ -1477,6 +1515,7 @@ export const lists = new Set([
   "at",
   "bases",
   "benchmarks",
+  "calls",
   "causes",
   "cells",
   "collector",
@@ -1509,6 +1548,8 @@ export const lists = new Set([
   "names",
   "next",
   "numbers",
+  "over",
+  "parts",
   "percentiles",
   "places",
   "points",

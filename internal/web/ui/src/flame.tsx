@@ -16,6 +16,7 @@ import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
 import { Item, itemsFor } from "./menu";
 import { Minimap } from "./minimap";
+import { SideBySide, besideBase } from "./beside";
 import { App, asked, peek, useAhead, useAnswer, useApp } from "./data";
 import { count, percent, value } from "./format";
 import { PaletteContext, safeColors, setSafeColors } from "./theme";
@@ -23,6 +24,11 @@ import { functionOf, short } from "./names";
 
 /** FlameView is the flame graph with all that steers it. Where there is a base it is colored by change. */
 export function FlameView() {
+  const app = useApp();
+  return besideBase(app) ? <SideBySide /> : <OneFlame />;
+}
+
+function OneFlame() {
   const app = useApp();
   const { state } = app;
   const { data: answer, error, waiting } = useAnswer<Flame>("/api/flame", question(app));
@@ -43,13 +49,13 @@ function question(app: App): Pair[] {
 }
 
 /** rootOf returns the names of the frames that the state is zoomed into. */
-function rootOf(s: State): string[] {
+export function rootOf(s: State): string[] {
   const root = get(s, "root");
   return root === "" ? [] : root.split(";");
 }
 
 /** zoomed returns the window that the state asks for, as far as the model has it. */
-function zoomed(data: Flame, model: Model, root: string[]): Window {
+export function zoomed(data: Flame, model: Model, root: string[]): Window {
   const have = (data.path ?? []).map((p) => p.name);
   const begins = have.every((n, i) => n === root[i]);
   const place = begins ? follow(model, root.slice(have.length)) : undefined;
@@ -148,6 +154,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
               onChange={(v) => go(put(latest(), "ui.orient", v === "flame" ? v : ""))} />
             <SafeColors />
             {!app.api.embedded && <LabelFrames />}
+            {model.compares && !app.api.embedded && <Toggle on={false} title="a flame graph of each, with the same call lit in both" onClick={() => go(put(latest(), "ui.side", "yes"))}>Side by side</Toggle>}
             {model.compares && !app.api.embedded && (
               <Toggle on={get(state, "ui.gone") !== "no"} title="calls that are no more keep the width that they had"
                 onClick={() => go(put(latest(), "ui.gone", get(latest(), "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
@@ -190,7 +197,7 @@ function Whole({ model, ...rest }: { model: Model; names: string[]; mode: ColorM
 }
 
 /** SafeColors chooses the colors that people with color blindness can tell apart. */
-function SafeColors() {
+export function SafeColors() {
   useContext(PaletteContext); // which changes with it
   return <Toggle on={safeColors()} title="colors that people with color blindness can tell apart" onClick={() => setSafeColors(!safeColors())}>Color-blind safe</Toggle>;
 }
@@ -220,7 +227,7 @@ function Marked({ data, model, window: w, above, marks, stale, onZoom, zoomed, w
   );
 }
 
-function subjectAt(model: Model, p: Place, above: FlameStep[]): { frame: AnyFrame | undefined; name: string } {
+export function subjectAt(model: Model, p: Place, above: FlameStep[]): { frame: AnyFrame | undefined; name: string } {
   const frame = frameAt(model, p);
   return { frame, name: frame ? (frame.name ?? "") : p.row === 0 && above.length ? above[above.length - 1].name : "all" };
 }
@@ -253,7 +260,7 @@ interface Found {
 }
 
 /** useSearch marks the frames that match what is searched for. The share that matched is exact: the server counts it. */
-function useSearch(model: Model, w: Window): Found {
+export function useSearch(model: Model, w: Window): Found {
   const app = useApp();
   const q = get(app.state, "ui.q");
   const remote = q !== "" && !app.api.embedded;
@@ -292,7 +299,7 @@ function searchHere(model: Model, w: Window, q: string): Found {
   return { q, wanted, bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${n} functions of those drawn` };
 }
 
-function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
+export function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
   const { state } = useApp();
   const box = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => { box.current?.focus(); box.current?.select(); } });
@@ -357,7 +364,7 @@ function LabelFrames() {
   );
 }
 
-function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole: number; onZoom: (n: number) => void }) {
+export function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole: number; onZoom: (n: number) => void }) {
   // The way down may be a hundred frames long; its ends are what tells where one is.
   const shown = steps.length > 5 ? [0, -1, steps.length - 3, steps.length - 2, steps.length - 1] : steps.map((_, i) => i);
   return (

@@ -5,6 +5,7 @@ import { asked, baseOf, metricOf, profiled, recordingOf, shows, useAnswer, useAp
 import { Check, Failure } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
+import { OpenFiles, SavedViews } from "./files";
 import { readable } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
@@ -37,6 +38,7 @@ export const views: View[] = [
   { name: "gc", title: "GC", needs: "/api/gc", of: "gc", key: "C" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },
   { name: "flame", title: "Flame", needs: "/api/flame", of: "flame" },
+  { name: "flamechart", title: "Flame chart", needs: "/api/flamechart", of: "flamechart", key: "F" },
   { name: "calltree", title: "Call tree", needs: "/api/calltree", of: "calltree", key: "w" },
   { name: "sandwich", title: "Callers", needs: "/api/sandwich", of: "sandwich" },
   { name: "top", title: "Top", needs: "/api/top", of: "top" },
@@ -92,6 +94,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
         <label class="pick narrow"><span class="hidden">Compare with</span>
           <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || besides.has(state.view) ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
+            {base !== "" && base === ref && <option value={base} selected>against other labels</option>}
             {others.map((r) => <option value={r.ref} selected={r.ref === base}>against {r.ref}</option>)}
             {api.embedded && <option value={base} selected>against {base}</option>}
           </select>
@@ -99,6 +102,8 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       )}
       <span class="headline-text">{headline}</span>
       <span class="head-end">
+        {!api.embedded && <OpenFiles />}
+        {!api.embedded && <SavedViews />}
         {!api.embedded && <button onClick={() => { settle(); copy(location.href, "link copied: it opens this view in any browser that reaches this server"); }} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
         {!api.embedded && !(ofFleet && recordings.length === 0) && <Download />}
         <button onClick={onTheme} title={`theme: ${theme} (t)`} aria-label={`theme: ${theme}`}><Icon name={theme} /></button>
@@ -113,6 +118,7 @@ function describe(program: string | undefined, ref: string): string {
 }
 
 const downloads: [format: string, doc: string][] = [
+  ["hone", "the recording, with all that is in it (.hone)"],
   ["pprof", "profile as loaded (.pb.gz)"],
   ["pprof-filtered", "profile as filtered (.pb.gz)"],
   ["html", "this page as one file (.html)"],
@@ -128,7 +134,7 @@ const downloads: [format: string, doc: string][] = [
 const tables = new Set(["csv", "json", "markdown"]);
 
 // The views that a table or data can be had of; the others are pictures of what the flame graph has.
-const written = new Set(["top", "flame", "diff", "tags", "timeline", "compare", "bench", "load"]);
+const written = new Set(["top", "flame", "flamechart", "diff", "tags", "timeline", "compare", "bench", "load"]);
 
 function Download() {
   const app = useApp();
@@ -157,7 +163,7 @@ function Download() {
     <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
       <ul>
-        {open && downloads.filter(([format]) => tables.has(format) || profiled(app)).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+        {open && downloads.filter(([format]) => (format === "hone" ? recordingOf(app)?.whole : tables.has(format) || profiled(app))).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
       </ul>
     </details>
   );
@@ -222,7 +228,9 @@ const unfiltered = new Set(["compare", "bench", "load", "mem", "gc"]);
 
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
-  const { state, api } = useApp();
+  const app = useApp();
+  const { state, api } = app;
+  const ref = get(state, "ref") || recordingOf(app)?.ref || "";
   const [adding, setAdding] = useState(false);
   const [editing, setEditing] = useState(-1); // the filter that is being edited, as a place in the state
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
@@ -237,7 +245,7 @@ export function Pills() {
           {!api.embedded && steps.includes(k) ? (
             <button class="edit" onClick={() => setEditing(i)} title={`${k}=${v}: edit`} aria-label={`edit the filter ${k} ${readable(v)}`}>{describeStep(k)} <b>{readableStep(k, v)}</b></button>
           ) : <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>}
-          <button onClick={() => go(without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
+          <button onClick={() => go(k === "base-tag" && get(state, "base") === ref ? put(without(state, i), "base", "") : without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
         </span>
       ))}
       {shown.length > 1 && <button class="small" onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => controlled.has(k) || k.startsWith("ui.")) })}>remove all</button>}
@@ -260,6 +268,8 @@ function describeStep(key: string): string {
       return "drop";
     case "tag":
       return "label";
+    case "base-tag":
+      return "compared with label";
     case "tag-ignore":
       return "drop label";
     case "tag-leaf":
@@ -274,7 +284,7 @@ function describeStep(key: string): string {
 function readableStep(key: string, v: string): string {
   if (v === "true") return "";
   if (key === "at") return v.replace(/^\.\./, "up to ").replace(/\.\.$/, " on").replace("..", " to ");
-  const at = key.startsWith("tag") ? v.indexOf("=") + 1 : 0;
+  const at = key.startsWith("tag") || key === "base-tag" ? v.indexOf("=") + 1 : 0;
   return v.slice(0, at) + readable(v.slice(at));
 }
 

@@ -11,7 +11,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
     [
       ["1 … 9", "the views, from left to right"],
       ofFleet ? ["0", "the service over time"] : ["0", "the timeline, where there is one"],
-      ...(ofFleet ? [] : [["w", "the call tree"], ["v  b  o  x", "versions that were compared, benchmarks, a load run, and an execution trace, where there are any"], ["G  M  C", "goroutines, memory and collections of garbage, where they are known"]] as [string, string][]),
+      ...(ofFleet ? [] : [["w  F", "the call tree; the flame chart, where times are known"], ["v  b  o  x", "versions that were compared, benchmarks, a load run, and an execution trace, where there are any"], ["G  M  C", "goroutines, memory and collections of garbage, where they are known"]] as [string, string][]),
       ...(ofFleet ? [["g  e  k", "all services, events, the shelf"], ["m", "the heat map of single profiles"], ["[  ]", "the time before and after"]] as [string, string][] : []),
       ["/", "search"],
       ["Esc", "leave the search; zoom out"],
@@ -33,6 +33,16 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ["u", "let the picture grow up or down"],
       ["a  A", "next and previous frame with a finding"],
       [".", "what can be done with the selected frame, as with the right button"],
+    ],
+  ],
+  [
+    "Flame chart",
+    [
+      ["Enter", "zoom into the time of the selected call"],
+      ["+  -", "zoom in and out"],
+      ["Esc", "zoom out to all that is shown"],
+      ["n  N", "next and previous match of the search"],
+      ["u", "let the picture grow up or down"],
     ],
   ],
   [

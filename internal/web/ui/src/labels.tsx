@@ -4,14 +4,21 @@ import { useState } from "preact/hooks";
 import { Tags, TraceFrame, Traces } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { count, percent, unitOf, value } from "./format";
-import { exactly, nameOf } from "./names";
+import { exactly, nameOf, quoted } from "./names";
 import { Bar, Message, Nothing, Notes, Problem } from "./parts";
-import { add, get, go, put, to } from "./state";
+import { Pair, add, get, go, put, to } from "./state";
 
+/** Chosen are values of labels, by key. */
+type Chosen = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** TagsView is the labels of the samples with what each value costs. Chosen values become filters, or one side of a comparison. */
 export function TagsView() {
   const app = useApp();
   const { state } = app;
   const { data, error, waiting } = useAnswer<Tags>("/api/tags", asked(app, "tags"));
+  const [chosen, setChosen] = useState<Chosen>(new Map());
+  const [before, setBefore] = useState<Chosen>(new Map());
+  const [wanted, setWanted] = useState("");
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   if (!data.keys?.length) {
@@ -23,9 +30,48 @@ export function TagsView() {
     );
   }
   const unit = unitOf(data.keys.flatMap((k) => (k.values ?? []).map((v) => v.flat)), data.total, data.unit);
+  const choose = (key: string, name: string, on: boolean) => {
+    const values = new Set(chosen.get(key));
+    if (on) values.add(name);
+    else values.delete(name);
+    const next = new Map(chosen);
+    if (values.size > 0) next.set(key, values);
+    else next.delete(key);
+    setChosen(next);
+  };
+  const matches = (name: string) => wanted === "" || name.toLowerCase().includes(wanted.toLowerCase());
+  const cost = (c: Chosen) => [...c].map(([key, values]) => value((data.keys ?? []).find((k) => k.key === key)?.values?.reduce((n, v) => (values.has(v.name) ? n + v.flat : n), 0) ?? 0, data.unit)).join(" and ");
+  const filter = (op: string) => {
+    go([...chosen].reduce((s, [key, values]) => add(s, op, key + "=" + anyOf(values)), state));
+    setChosen(new Map());
+  };
+  const compare = () => {
+    const ref = get(state, "ref") || app.session.recordings[0]?.ref || "";
+    const kept = state.pairs.filter(([k]) => k !== "tag" && k !== "base-tag" && k !== "base");
+    const tags = (op: string, c: Chosen) => [...c].map(([key, values]): Pair => [op, key + "=" + anyOf(values)]);
+    go(to({ view: state.view, pairs: [...kept, ["base", get(state, "base") || ref], ...tags("base-tag", before), ...tags("tag", chosen)] }, "diff"));
+  };
   return (
-    <div class="main page scrolls" tabIndex={0} role="region" aria-label="Labels">
+    <div class="main page scrolls labels" tabIndex={0} role="region" aria-label="Labels">
       <Notes notes={data.notes} />
+      <div class="tools">
+        <input type="search" placeholder="Find values" aria-label="Find values" spellcheck={false} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
+        <div class="group" role="status">
+          {before.size > 0 && <span>before: <b>{spelled(before)}</b> <span class="quiet">{cost(before)}</span></span>}
+          {chosen.size > 0 && <span>{before.size > 0 ? "after: " : "chosen: "}<b>{spelled(chosen)}</b> <span class="quiet">{cost(chosen)}</span></span>}
+          {chosen.size === 0 && before.size === 0 && <span class="quiet">choose values to keep or drop their samples, or to compare them with others</span>}
+          {chosen.size === 0 && before.size > 0 && <span class="quiet">now choose the values to compare with these</span>}
+        </div>
+        {(chosen.size > 0 || before.size > 0) && (
+          <div class="group">
+            {chosen.size > 0 && before.size > 0 && <button onClick={compare}>Compare</button>}
+            {chosen.size > 0 && before.size === 0 && <button onClick={() => { setBefore(chosen); setChosen(new Map()); }}>Compare with others…</button>}
+            {chosen.size > 0 && <button onClick={() => filter("tag")}>Keep only these</button>}
+            {chosen.size > 0 && <button onClick={() => filter("tag-ignore")}>Drop these</button>}
+            <button onClick={() => { setChosen(new Map()); setBefore(new Map()); }}>Clear</button>
+          </div>
+        )}
+      </div>
       <div class="cards">
         {data.keys.map((k) => (
           <section class="card">
@@ -35,10 +81,11 @@ export function TagsView() {
               <button class="small" onClick={() => go(to(put(state, "by", "label:" + k.key), "top"))}>as ranking</button>
             </p>
             <table class="plain">
-              <thead><tr><th scope="col" class="num">flat</th><th scope="col" class="num">of total</th><th scope="col"><span class="hidden">share</span></th><th scope="col">value</th></tr></thead>
+              <thead><tr><th scope="col"><span class="hidden">chosen</span></th><th scope="col" class="num">flat</th><th scope="col" class="num">of total</th><th scope="col"><span class="hidden">share</span></th><th scope="col">value</th></tr></thead>
               <tbody>
-                {(k.values ?? []).slice(0, 200).map((v) => (
-                  <tr>
+                {(k.values ?? []).filter((v) => matches(v.name)).slice(0, 200).map((v) => (
+                  <tr class={before.get(k.key)?.has(v.name) ? "before" : ""}>
+                    <td><input type="checkbox" aria-label={`choose ${k.key} ${v.name || "(empty)"}`} checked={chosen.get(k.key)?.has(v.name) ?? false} onChange={(e) => choose(k.key, v.name, e.currentTarget.checked)} /></td>
                     <td class="num">{value(v.flat, data.unit, unit)}</td>
                     <td class="num">{percent(v.flat, data.total)}</td>
                     <td class="gauge"><Bar part={v.flat} whole={data.total} /></td>
@@ -47,12 +94,23 @@ export function TagsView() {
                 ))}
               </tbody>
             </table>
-            {(k.values?.length ?? 0) > 200 && <p class="quiet">the first 200 of {count(k.values!.length)} values</p>}
+            {(k.values ?? []).filter((v) => matches(v.name)).length > 200 && <p class="quiet">the first 200 of {count(k.values!.length)} values</p>}
           </section>
         ))}
       </div>
     </div>
   );
+}
+
+/** anyOf returns the regexp for some values of a label. A comma would end it. */
+function anyOf(values: ReadonlySet<string>): string {
+  const each = [...values].map((v) => quoted(v).replace(/,/g, "\\x2c"));
+  return each.length === 1 ? "^" + each[0] + "$" : "^(" + each.join("|") + ")$";
+}
+
+/** spelled names the values that were chosen, as far as there is room. */
+function spelled(c: Chosen): string {
+  return [...c].map(([key, values]) => `${key} ${values.size > 3 ? count(values.size) + " values" : [...values].map((v) => v || "(empty)").join(", ")}`).join(" and ");
 }
 
 const firstTraces = 1000;

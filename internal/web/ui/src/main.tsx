@@ -1,4 +1,4 @@
-// The page of hone web: one script, one state, eleven views.
+// The page of hone web: one script, one state, many views.
 
 import { ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
@@ -9,6 +9,7 @@ import { App, AppContext, profiled, recordingOf, timed, tryAgain, useAway, useBu
 import { DiffView } from "./diff";
 import { EventsView, ShelfView } from "./events";
 import { FlameView } from "./flame";
+import { FlameChartView } from "./flamechart";
 import { GoroutinesView } from "./goroutines";
 import { GraphView } from "./graph";
 import { Header, Pills, Tabs, views as allViews } from "./header";
@@ -33,6 +34,7 @@ import { TraceView } from "./trace";
 const components: Record<string, ComponentType> = {
   overview: OverviewView,
   flame: FlameView,
+  flamechart: FlameChartView,
   calltree: CallTreeView,
   sandwich: SandwichView,
   top: TopView,

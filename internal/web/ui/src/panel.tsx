@@ -1,5 +1,6 @@
 // The panel beside a picture: it answers at once what the frame under the pointer costs, and where.
 
+import { ComponentChildren } from "preact";
 import { AnyFrame, Source } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { Here } from "./findings";
@@ -22,8 +23,9 @@ export interface Detail {
   way?: string[] | undefined; // of names from the root to the call, where it is one
 }
 
-export function Panel({ detail, unit, total, whole, actions, zoom, stale }: {
+export function Panel({ detail, unit, total, whole, actions, zoom, stale, more }: {
   detail: Detail; unit: string; total: number; whole: number; actions: Action[]; zoom?: (() => void) | undefined;
+  more?: ComponentChildren; // that only some pictures know of a call
   stale?: boolean; // what is shown is from before the last step, after which it may be gone
 }) {
   const { frame, name, flat, cum, before } = detail;
@@ -50,6 +52,7 @@ export function Panel({ detail, unit, total, whole, actions, zoom, stale }: {
         <div><dt>of parent</dt><dd>{detail.ofParent === undefined ? "–" : percent(cum, detail.ofParent)}</dd></div>
         <div><dt>of whole profile</dt><dd>{percent(cum, whole)}</dd></div>
       </dl>
+      {more}
       {place && <p class="place" title={place}>{place.split("/").slice(-2).join("/")}</p>}
       {(zoom || actions.length > 0) && (
         <div class="actions">

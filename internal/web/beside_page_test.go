@@ -1,0 +1,61 @@
+package web_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Side by side, a call that is chosen in one flame graph is chosen in the other, and the panel has what it costs on both sides. Each has its
+// own scale or both have one, and the address says which.
+func TestPageSideBySide(t *testing.T) {
+	p := open(t, serve(t, folded(t, "main.main;main.a 300\nmain.main;main.b 100\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 100\n")), 1280, 800)
+	p.visit("/flame?base=p1.pb.gz")
+	p.click(".tools button", "Side by side")
+	p.wait(`document.querySelectorAll(".pair .scroller").length === 2`)
+	p.settled()
+	if got := p.text(".pair"); !strings.Contains(got, "before p1.pb.gz 200") || !strings.Contains(got, "after p0.pb.gz 400") {
+		t.Errorf("the pictures are called %q", got)
+	}
+	// The first picture is the base: its second row is main.main, the third main.a.
+	p.point(0.25, 2, 1)
+	p.wait(`new URLSearchParams(location.search).get("ui.sel") === "main.a"`)
+	if got := p.text(".panel"); !strings.Contains(got, "main.a") || !strings.Contains(got, "100 · 50.00%") || !strings.Contains(got, "300 · 75.00%") || !strings.Contains(got, "+200") {
+		t.Errorf("the panel says %q", got)
+	}
+	selected := `[...document.querySelectorAll(".pair .twin")].map((t) => t.querySelector('[aria-selected="true"]')?.innerText.split(",")[0])`
+	if got := eval[[]string](p, selected); len(got) != 2 || got[0] != "main.a" || got[1] != "main.a" {
+		t.Errorf("selected are %q", got)
+	}
+	// What is only in one of them is lit in that one.
+	p.point(0.75, 2, 1)
+	p.wait(`document.querySelector(".panel").innerText.includes("main.gone")`)
+	if got := p.text(".panel"); !strings.Contains(got, "not there") {
+		t.Errorf("of what is gone the panel says %q", got)
+	}
+	eval[bool](p, `(() => { const s = [...document.querySelectorAll("select")].find((s) => s.textContent.includes("one scale for both")); s.value = "common"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	p.wait(`new URLSearchParams(location.search).get("ui.scale") === "common"`)
+	p.settled()
+	p.point(0.75, 0, 0) // right of what half as much takes
+	if got := p.text(".panel h2"); got == "under the pointer" {
+		t.Error("with one scale, the smaller picture still fills its place")
+	}
+	// Zooming is for both; where there is no such call, it says so.
+	p.visit("/flame?base=p1.pb.gz&ui.side=yes&root=main.main;main.gone")
+	p.forgive("422")
+	if got := p.text(".pair"); !strings.Contains(got, "There is no such call here.") {
+		t.Errorf("zoomed into what is gone, it says %q", got)
+	}
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, theme := range []string{"light", "dark"} {
+		p.media("screen", "prefers-color-scheme="+theme)
+		p.visit("/flame?base=p1.pb.gz&ui.side=yes")
+		eval[bool](p, string(axe)+";true")
+		for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.help + ": " + n.html)))`) {
+			t.Errorf("%s: %s", theme, v)
+		}
+	}
+}

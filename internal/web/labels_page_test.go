@@ -1,0 +1,136 @@
+package web_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/web"
+)
+
+// labeled is a profile of requests to three endpoints.
+func labeled(t *testing.T) *recording.Recording {
+	t.Helper()
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+	names := []string{"main.main", "main.cart", "main.list", "main.pay"}
+	for i, name := range names {
+		b.Functions = append(b.Functions, profile.Function{Name: name})
+		b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: uint32(i)}}})
+	}
+	b.Renumber()
+	for i, endpoint := range []string{"/cart", "/list?a,b", "/pay"} {
+		b.Add([]uint32{uint32(i + 1), 0}, b.Labels([]profile.Label{{Key: "endpoint", Str: endpoint}}), []int64{int64(i+1) * 1e9})
+	}
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &recording.Recording{Ref: "shop.pprof", Profile: p}
+}
+
+// choose ticks the box of a value of a label.
+func (p *page) choose(value string) {
+	p.t.Helper()
+	if !eval[bool](p, `(() => { const b = document.querySelector('[aria-label="choose endpoint `+value+`"]'); b?.click(); return b !== null; })()`) {
+		p.t.Fatalf("there is no value %s", value)
+	}
+}
+
+// Values that are chosen are kept or dropped, or compared with others.
+func TestPageLabels(t *testing.T) {
+	p := open(t, serveRecordings(t, labeled(t)), 1280, 800)
+	p.visit("/tags")
+	p.choose("/cart")
+	p.choose("/list?a,b")
+	p.wait(`document.querySelector(".labels .tools").innerText.includes("3s")`)
+	p.click(".labels .tools button", "Keep only these")
+	p.wait(`document.querySelector(".pills").innerText.includes("endpoint=^(/cart|/list")`)
+	p.settled()
+	p.wait(`document.querySelectorAll(".labels tbody tr").length === 2`)
+	p.visitTab("Top")
+	if got := p.text("tbody"); strings.Contains(got, "main.pay") || !strings.Contains(got, "main.cart") || !strings.Contains(got, "main.list") {
+		t.Errorf("kept are %q", got)
+	}
+
+	p.visit("/tags")
+	p.choose("/cart")
+	p.click(".labels .tools button", "Compare with others")
+	p.choose("/pay")
+	p.click(".labels .tools button", "Compare")
+	p.wait(`location.pathname === "/diff"`)
+	p.settled()
+	if got := p.text("main"); !strings.Contains(got, "cpu 1s → 3s") || !strings.Contains(got, "main.pay") || strings.Contains(got, "main.list") {
+		t.Errorf("the comparison says %q", got)
+	}
+	if got := p.text(".pills"); !strings.Contains(got, "compared with label endpoint=/cart") || !strings.Contains(got, "label endpoint=/pay") {
+		t.Errorf("the pills are %q", got)
+	}
+	p.visit(eval[string](p, `location.pathname.replace("diff", "flame") + location.search`) + "&ui.side=yes")
+	if got := p.text(".pair"); !strings.Contains(got, "main.main, cum 1s") || !strings.Contains(got, "main.main, cum 3s") {
+		t.Errorf("side by side there are %q", got)
+	}
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, theme := range []string{"light", "dark"} {
+		p.media("screen", "prefers-color-scheme="+theme)
+		p.visit("/tags")
+		p.choose("/cart")
+		eval[bool](p, string(axe)+";true")
+		for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.help + ": " + n.html)))`) {
+			t.Errorf("%s: %s", theme, v)
+		}
+	}
+}
+
+// A file that is chosen in the page opens beside the others. A view that is saved under a name is there for whatever is open.
+func TestPageFiles(t *testing.T) {
+	_, url := serveWith(t, web.Options{Takes: true, Saved: filepath.Join(t.TempDir(), "views.json")}, nil, labeled(t))
+	p := open(t, url, 1280, 800)
+	p.visit("/top?focus=main")
+	give := func(name, text string) {
+		eval[bool](p, `(() => {
+			const files = new DataTransfer();
+			files.items.add(new File([`+"`"+text+"`"+`], "`+name+`"));
+			const input = document.querySelector('input[type="file"]');
+			input.files = files.files;
+			input.dispatchEvent(new Event("change", { bubbles: true }));
+			return true;
+		})()`)
+	}
+	give("more.folded", "main.main;main.dropped 7\n")
+	p.wait(`new URLSearchParams(location.search).get("ref") === "more.folded" && document.querySelector("tbody")?.innerText.includes("main.dropped") === true`)
+	p.settled()
+	if got := eval[[]string](p, `[...document.querySelectorAll("header select")[0].options].map((o) => o.value)`); len(got) != 2 {
+		t.Errorf("open are %q", got)
+	}
+	give("no.profile", "\x01\x02")
+	p.wait(`document.querySelector(".refused")?.innerText.includes("no.profile") === true`)
+	p.forgive("422")
+	p.click(".refused button", "Close")
+
+	p.click("header summary", "Views")
+	p.wait(`document.querySelector(".saved-views")?.innerText.includes("No view is saved yet") === true`)
+	eval[bool](p, `(() => { const i = document.querySelector(".saved-views input"); i.value = "mine"; i.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
+	p.click(".saved-views button", "Save")
+	p.wait(`document.querySelector(".saved-views li")?.innerText.includes("mine") === true`)
+	p.visit("/flame?ref=shop.pprof")
+	p.click("header summary", "Views")
+	p.wait(`document.querySelector(".saved-views li") !== null`)
+	p.click(".saved-views li button", "mine")
+	p.wait(`location.pathname === "/top" && location.search.includes("focus=main") && location.search.includes("ref=shop.pprof")`)
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.click("header summary", "Views")
+	p.wait(`document.querySelector(".saved-views li") !== null`)
+	eval[bool](p, string(axe)+";true")
+	for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.help + ": " + n.html)))`) {
+		t.Error(v)
+	}
+}

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/safefile"
+)
+
+const (
+	mostSaved     = 100 // views
+	mostSavedName = 80  // letters
+)
+
+// A savedView is a view of whatever is open, under a name. Like the configurations of pprof, saved views are kept with the settings of the
+// user: browsers keep things by the port of a server, which is another one each time.
+type savedView struct {
+	Name string `json:"name"`
+	Link string `json:"link"` // path and query, without what is looked at
+}
+
+func (s *Server) savedViews(w http.ResponseWriter, r *http.Request) {
+	list, err := s.readSaved()
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err, "")
+		return
+	}
+	sendSaved(w, list)
+}
+
+func sendSaved(w http.ResponseWriter, list []savedView) {
+	if list == nil {
+		list = []savedView{}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(list)
+}
+
+// saveView keeps a view, in place of one of the same name.
+func (s *Server) saveView(w http.ResponseWriter, r *http.Request) {
+	var v savedView
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxQuery)).Decode(&v); err != nil {
+		fail(w, http.StatusBadRequest, fmt.Errorf("reading the view: %w", err), "")
+		return
+	}
+	v.Name = strings.TrimSpace(v.Name)
+	switch {
+	case v.Name == "":
+		fail(w, http.StatusBadRequest, errors.New("a saved view needs a name"), "")
+		return
+	case len([]rune(v.Name)) > mostSavedName:
+		fail(w, http.StatusBadRequest, fmt.Errorf("the name of a view has at most %d letters", mostSavedName), "")
+		return
+	case !strings.HasPrefix(v.Link, "/") || strings.HasPrefix(v.Link, "//") || len(v.Link) > maxQuery:
+		fail(w, http.StatusBadRequest, errors.New("a saved view is a path on this server"), "")
+		return
+	}
+	s.changeSaved(w, func(list []savedView) ([]savedView, error) {
+		list = slices.DeleteFunc(list, func(o savedView) bool { return o.Name == v.Name })
+		if len(list) >= mostSaved {
+			return nil, fmt.Errorf("there are %d saved views, which is the most there can be; remove one", mostSaved)
+		}
+		return append(list, v), nil
+	})
+}
+
+func (s *Server) forgetView(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("name")
+	s.changeSaved(w, func(list []savedView) ([]savedView, error) {
+		return slices.DeleteFunc(list, func(o savedView) bool { return o.Name == name }), nil
+	})
+}
+
+func (s *Server) changeSaved(w http.ResponseWriter, change func([]savedView) ([]savedView, error)) {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	list, err := s.readSaved()
+	if err == nil {
+		if list, err = change(list); err != nil {
+			fail(w, http.StatusConflict, err, "")
+			return
+		}
+		err = s.writeSaved(list)
+	}
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err, "")
+		return
+	}
+	sendSaved(w, list)
+}
+
+func (s *Server) readSaved() ([]savedView, error) {
+	b, err := os.ReadFile(s.opt.Saved)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []savedView
+	if err == nil {
+		err = json.Unmarshal(b, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the saved views: %w", err)
+	}
+	return list, nil
+}
+
+func (s *Server) writeSaved(list []savedView) error {
+	err := os.MkdirAll(filepath.Dir(s.opt.Saved), 0o700)
+	if err == nil {
+		var f *safefile.File
+		if f, err = safefile.Create(s.opt.Saved); err == nil {
+			enc := json.NewEncoder(f)
+			enc.SetIndent("", "\t")
+			if err = enc.Encode(list); err == nil {
+				err = f.Commit()
+			} else {
+				f.Discard()
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("saving the view: %w", err)
+	}
+	return nil
+}

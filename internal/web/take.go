@@ -1,0 +1,142 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/waits"
+)
+
+// Files that pages send stay in memory as long as the server runs.
+const (
+	mostTaken     = 128 << 20 // bytes of one
+	mostTakenAll  = 512 << 20 // bytes of all
+	mostTakenName = 200       // letters
+	mostOpen      = 64        // recordings
+)
+
+// take opens a file that a page sends, beside those that are open, and answers with the name by which it can be asked for.
+func (s *Server) take(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Type") != "application/octet-stream" {
+		fail(w, http.StatusUnsupportedMediaType, errors.New("a file is sent as application/octet-stream"), "")
+		return
+	}
+	name := fileName(r.URL.Query().Get("name"))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostTaken))
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			fail(w, http.StatusRequestEntityTooLarge, fmt.Errorf("%s has more than %s", name, unit.Size(mostTaken)), "hone web "+name+" opens files of any size")
+			return
+		}
+		fail(w, http.StatusBadRequest, fmt.Errorf("reading %s: %w", name, err), "")
+		return
+	}
+	done, ok := s.busy(r)
+	if !ok {
+		return
+	}
+	defer done()
+	rec, err := readTaken(name, body)
+	if err != nil {
+		fail(w, http.StatusUnprocessableEntity, err, "hone opens profiles, recordings (.hone) and execution traces")
+		return
+	}
+	if err := s.reserve(int64(len(body))); err != nil {
+		fail(w, http.StatusInsufficientStorage, err, "start hone web again with the files to look at")
+		return
+	}
+	rec = rec.Named(s.unused(name))
+	s.add(rec)
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(struct {
+		Ref string `json:"ref"`
+	}{rec.Ref})
+}
+
+// reserve makes room for a file, or says that there is none.
+func (s *Server) reserve(size int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(s.in) >= mostOpen:
+		return fmt.Errorf("%d recordings are open, which is the most there can be", mostOpen)
+	case s.taken+size > mostTakenAll:
+		return fmt.Errorf("the files that pages opened would have more than %s", unit.Size(mostTakenAll))
+	}
+	s.taken += size
+	return nil
+}
+
+// unused returns a name by which no recording is known yet.
+func (s *Server) unused(name string) string {
+	all := s.all()
+	for n, to := 2, name; ; n++ {
+		if !slices.ContainsFunc(all, func(rec *recording.Recording) bool { return rec.Ref == to }) {
+			return to
+		}
+		to = fmt.Sprintf("%s (%d)", name, n)
+	}
+}
+
+// fileName returns the name of a file without its folders and without what cannot be shown.
+func fileName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "")))
+	if name == "" || strings.Trim(name, ".") == "" {
+		return "file"
+	}
+	letters := []rune(name)
+	return string(letters[:min(len(letters), mostTakenName)])
+}
+
+// readTaken makes a recording of a file: a recording, an execution trace or a profile.
+func readTaken(name string, body []byte) (*recording.Recording, error) {
+	switch {
+	case recording.IsPacked(body):
+		rec, err := recording.Read(name, body)
+		if err != nil {
+			return nil, err
+		}
+		picked, _, err := rec.Pick("", 0, 0)
+		if errors.Is(err, recording.ErrNoProfile) {
+			return rec.WithProfile(&profile.Profile{}, ""), nil
+		}
+		return picked, err
+	case exectrace.Is(body):
+		rec, err := recording.Execution.ReadAlone(name, bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		t, err := recording.Execution.In(rec).Open()
+		if err != nil {
+			return nil, err
+		}
+		p, err := waits.Profile(t, waits.Window{})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return rec.WithProfile(p.WithShortNames(), ""), nil
+	}
+	p, err := profile.ParseBytes(body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &recording.Recording{Ref: name, Profile: p.WithShortNames()}, nil
+}

@@ -1,0 +1,182 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/recording"
+)
+
+// sent answers a request with a body that the page of a server makes.
+func sent(s *Server, method, path, contentType string, body []byte) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://localhost:1234"+path, bytes.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Origin", "http://localhost:1234")
+	r.AddCookie(&http.Cookie{Name: "hone-1234", Value: s.token})
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+const binary = "application/octet-stream"
+
+// A file that a page sends is open beside the others: a profile, a recording, an execution trace. It keeps its name, and gets another one
+// where that is taken.
+func TestTake(t *testing.T) {
+	s := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost:1234"}, Takes: true})
+	h := s.Handler()
+	packed := get(s, h, "/download/hone")
+	if packed.Code != http.StatusOK || !strings.Contains(packed.Header().Get("Content-Disposition"), `"run.hone"`) {
+		t.Fatalf("the download of a recording: %d %v", packed.Code, packed.Header())
+	}
+	trace, err := os.ReadFile("../../testdata/trace/shop.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []struct {
+		name string
+		body []byte
+		ref  string
+		ask  string // what then answers
+	}{
+		{"a.folded", []byte("main.main;main.a 3\n"), "a.folded", "/api/top?ref=a.folded"},
+		{"/home/x/../a.folded", []byte("main.main;main.b 3\n"), "a.folded (2)", "/api/top?ref=a.folded+(2)"},
+		{"copy.hone", packed.Body.Bytes(), "copy.hone", "/api/timeline?ref=copy.hone"},
+		{"run.hone", packed.Body.Bytes(), "run.hone (2)", "/api/flamechart?ref=run.hone+(2)"},
+		{"shop.trace", trace, "shop.trace", "/api/requests?ref=shop.trace"},
+		{"\x1b[31m\n", []byte("main.main 1\n"), "[31m", "/api/top?ref=[31m"},
+		{"..", []byte("main.main 1\n"), "file", "/api/top?ref=file"},
+	} {
+		w := sent(s, "POST", "/api/open?name="+escape(f.name), binary, f.body)
+		var got struct{ Ref string }
+		answered(t, w, &got)
+		if got.Ref != f.ref {
+			t.Errorf("%q is open as %q, want %q", f.name, got.Ref, f.ref)
+		}
+		if w := get(s, h, f.ask); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", f.ask, w.Code, w.Body)
+		}
+	}
+	var there session
+	answered(t, get(s, h, "/api/session"), &there)
+	if len(there.Recordings) != 8 || !there.Recordings[0].Whole || there.Recordings[1].Whole {
+		t.Errorf("open are %+v", there.Recordings)
+	}
+	if w := get(s, h, "/download/hone?ref=a.folded"); w.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a profile is downloaded as a recording: %d", w.Code)
+	}
+}
+
+func escape(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		fmt.Fprintf(&b, "%%%02x", c)
+	}
+	return b.String()
+}
+
+// What is no profile, is too large, comes from another page or is not wanted at all is refused.
+func TestTakeRefuses(t *testing.T) {
+	s := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost:1234"}, Takes: true})
+	for _, f := range []struct {
+		contentType string
+		body        []byte
+		code        int
+	}{
+		{"text/plain", []byte("main.main 1\n"), http.StatusUnsupportedMediaType}, // other pages could send that without being asked
+		{binary, []byte("PK\x03\x04 no zip"), http.StatusUnprocessableEntity},
+		{binary, []byte("\x7fELF"), http.StatusUnprocessableEntity},
+		{binary, nil, http.StatusUnprocessableEntity},
+		{binary, make([]byte, mostTaken+1), http.StatusRequestEntityTooLarge},
+	} {
+		if w := sent(s, "POST", "/api/open?name=x", f.contentType, f.body); w.Code != f.code {
+			t.Errorf("%s of %d bytes: %d %s, want %d", f.contentType, len(f.body), w.Code, w.Body, f.code)
+		}
+	}
+	s.taken = mostTakenAll
+	if w := sent(s, "POST", "/api/open?name=x", binary, []byte("main.main 1\n")); w.Code != http.StatusInsufficientStorage {
+		t.Errorf("when all room is taken: %d %s", w.Code, w.Body)
+	}
+	r := httptest.NewRequest("POST", "http://localhost:1234/api/open?name=x", strings.NewReader("main.main 1\n"))
+	r.Header.Set("Content-Type", binary)
+	w := httptest.NewRecorder()
+	if s.Handler().ServeHTTP(w, r); w.Code != http.StatusForbidden {
+		t.Errorf("without the token: %d", w.Code)
+	}
+	other := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost:1234"}})
+	if w := sent(other, "POST", "/api/open?name=x", binary, []byte("main.main 1\n")); w.Code != http.StatusNotFound {
+		t.Errorf("a server that takes no files: %d", w.Code)
+	}
+	if len(s.all()) != 1 || len(other.all()) != 1 {
+		t.Error("what was refused is open")
+	}
+}
+
+// Views are saved under a name, in a file that the next server reads.
+func TestSavedViews(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hone", "views.json")
+	opt := Options{Hosts: []string{"localhost:1234"}, Saved: file}
+	s := New([]*recording.Recording{Measured(t)}, opt)
+	save := func(body string) int {
+		return sent(s, "POST", "/api/saved", "application/json", []byte(body)).Code
+	}
+	for body, want := range map[string]int{
+		`{"name":"json","link":"/flame?focus=json"}`:                           http.StatusOK,
+		`{"name":" ","link":"/flame"}`:                                         http.StatusBadRequest,
+		`{"name":"x","link":"http://evil.example/"}`:                           http.StatusBadRequest,
+		`{"name":"x","link":"//evil.example/"}`:                                http.StatusBadRequest,
+		`{"name":"` + strings.Repeat("x", 81) + `","link":"/flame"}`:           http.StatusBadRequest,
+		`{"name":"x","link":"/flame?` + strings.Repeat("x", 2*maxQuery) + `"}`: http.StatusBadRequest,
+		`no JSON`: http.StatusBadRequest,
+	} {
+		if got := save(body); got != want {
+			t.Errorf("saving %.60s: %d, want %d", body, got, want)
+		}
+	}
+	save(`{"name":"json","link":"/top?focus=json"}`) // in its place
+	s = New([]*recording.Recording{Measured(t)}, opt)
+	var list []savedView
+	answered(t, get(s, s.Handler(), "/api/saved"), &list)
+	if len(list) != 1 || list[0] != (savedView{"json", "/top?focus=json"}) {
+		t.Errorf("saved are %+v", list)
+	}
+	for i := range mostSaved - 1 {
+		save(fmt.Sprintf(`{"name":"v%d","link":"/top"}`, i))
+	}
+	if got := save(`{"name":"one more","link":"/top"}`); got != http.StatusConflict {
+		t.Errorf("one more than there can be: %d", got)
+	}
+	answered(t, sent(s, "DELETE", "/api/saved?name=json", "", nil), &list)
+	if len(list) != mostSaved-1 {
+		t.Errorf("%d views are left", len(list))
+	}
+}
+
+// A view for a ticket fits into one.
+func TestMarkdownForTicket(t *testing.T) {
+	var text strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&text, "main.main;example.com/some/package/name.function%d;example.com/another/package.(*Type).Method%d 5\n", i, i)
+	}
+	rec, err := readTaken("wide.folded", []byte(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}})
+	for _, view := range []string{"flame?min=0", "top?min=0&limit=all", "calltree?min=0"} {
+		name, query, _ := strings.Cut(view, "?")
+		w := get(s, s.Handler(), "/download/markdown?view="+name+"&"+query)
+		if w.Code != http.StatusOK || w.Body.Len() > mostTicket || w.Body.Len() < 1000 {
+			t.Errorf("%s: %d, %d bytes", view, w.Code, w.Body.Len())
+		}
+		if !strings.Contains(w.Body.String(), "limit") {
+			t.Errorf("%s does not say that rows are left out", view)
+		}
+	}
+}
