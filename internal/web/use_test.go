@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,6 +280,26 @@ func TestPageGraph(t *testing.T) {
 	}
 	p.key("c")
 	p.wait(fmt.Sprintf(`location.pathname === "/sandwich" && new URLSearchParams(location.search).get("arg") === %q`, at.Name))
+}
+
+// A graph begins as a whole, with the way that most of the cost takes lit: through its heaviest calls, up to the root.
+func TestPageGraphBegins(t *testing.T) {
+	p := open(t, serve(t, []byte("main.main;a.A;b.B;c.C 60\nmain.main;a.A;d.D 30\nmain.main;e.E 20\n")), 1280, 800)
+	p.visit("/graph")
+	const lit = `[...document.querySelector(".graph").shadowRoot.querySelectorAll(".way > title")].map((e) => e.textContent.replace(/ \([^()]*\)$/, "")).sort()`
+	want := []string{"a.A", "a.A -> b.B", "b.B", "b.B -> c.C", "c.C", "main.main", "main.main -> a.A"}
+	if got := eval[[]string](p, lit); !slices.Equal(got, want) {
+		t.Errorf("lit is %q, want %q", got, want)
+	}
+	// One that is larger than the page is seen as a whole, too.
+	p = open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/graph")
+	if !eval[bool](p, `(() => {
+		const h = document.querySelector(".graph"), a = h.getBoundingClientRect(), b = h.shadowRoot.querySelector("svg").getBoundingClientRect();
+		return b.left >= a.left - 1 && b.right <= a.right + 1 && b.top >= a.top - 1 && b.bottom <= a.bottom + 1;
+	})()`) {
+		t.Error("a large graph does not begin as a whole")
+	}
 }
 
 // allocates is a program whose line 13 holds a call that the compiler replaces by the body of what is called.
