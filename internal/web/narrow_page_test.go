@@ -12,40 +12,53 @@ import (
 	"github.com/hone-perf/hone/internal/web"
 )
 
-// On a phone, and where somebody has zoomed in to 200 %, nothing is cut off: the page scrolls down and not sideways, names can be
-// read, and controls can be reached. All tabs of each kind of page are walked through, those of the server as well.
-func TestPageEveryTabNarrow(t *testing.T) {
-	testrun.Live(t, "goes through pages in a browser")
+// A pageKind is a page of one kind of recording, or of a server: each has tabs of its own.
+type pageKind struct{ name, address, first string }
+
+func pageKinds(t *testing.T) []pageKind {
+	t.Helper()
 	compiler, err := os.ReadFile("testdata/compile.pb.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	compared, _ := duel(t)
-	fleetAddress := serveFleet(t, nil, nil)
-	sizes := map[string][2]int64{"phone": {390, 844}, "zoomed": {640, 400}}
-	for _, kind := range []struct {
-		name, address, first string
-	}{
+	fleet := serveFleet(t, nil, nil)
+	return []pageKind{
 		{"profile", serve(t, compiler, run2()), "/overview?ui.sel=cmd/compile/internal/ssa.Compile&arg=ssa.Compile"},
 		{"labels", serve(t, kinds(t)["labels"], run2()), "/overview?base=p1.pb.gz"},
 		{"recording", serveRecordings(t, web.Recorded(t)), "/overview"},
 		{"trace", serveRecordings(t, traced(t)), "/overview"},
 		{"compare", serveRecordings(t, compared), "/compare"},
 		{"load", serveRecordings(t, loadRun()), "/load"},
-		{"services", fleetAddress + "/", "/"},
-		{"service", fleetAddress + "/", "/service?ref=store:service-0@-24h"},
-	} {
+		{"services", fleet + "/", "/"},
+		{"service", fleet + "/", "/service?ref=store:service-0@-24h"},
+	}
+}
+
+// tabs opens the page, and returns where its tabs lead.
+func (k pageKind) tabs(t *testing.T, width, height int64) (*page, []string) {
+	t.Helper()
+	p := open(t, k.address, width, height)
+	if !strings.Contains(k.address, "/overview") {
+		p.url = strings.TrimSuffix(k.address, "/")
+	}
+	p.visit(k.first)
+	tabs := eval[[]string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.getAttribute("href"))`)
+	if len(tabs) == 0 {
+		t.Fatal("there are no tabs")
+	}
+	return p, tabs
+}
+
+// On a phone, and where somebody has zoomed in to 200 %, nothing is cut off: the page scrolls down and not sideways, names can be
+// read, and controls can be reached. All tabs of each kind of page are walked through, those of the server as well.
+func TestPageEveryTabNarrow(t *testing.T) {
+	testrun.Live(t, "goes through pages in a browser")
+	sizes := map[string][2]int64{"phone": {390, 844}, "zoomed": {640, 400}}
+	for _, kind := range pageKinds(t) {
 		for size, at := range sizes {
 			t.Run(kind.name+"/"+size, func(t *testing.T) {
-				p := open(t, kind.address, at[0], at[1])
-				if !strings.Contains(kind.address, "/overview") {
-					p.url = strings.TrimSuffix(kind.address, "/")
-				}
-				p.visit(kind.first)
-				tabs := eval[[]string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.getAttribute("href"))`)
-				if len(tabs) == 0 {
-					t.Fatalf("there are the tabs %q", tabs)
-				}
+				p, tabs := kind.tabs(t, at[0], at[1])
 				for _, tab := range tabs {
 					p.visit(tab)
 					p.fits(tab)

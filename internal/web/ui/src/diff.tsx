@@ -36,8 +36,8 @@ export function DiffView() {
     { name: "before", key: "before", number: true, roomy: true, cell: (r) => value(r.flat_before, data.unit, unit) },
     { name: "after", key: "after", number: true, cell: (r) => value(r.flat, data.unit, unit) },
     { name: "flat change", key: "flat", number: true, sort: true, cell: (r) => change(r.flat - r.flat_before) },
-    { name: "", key: "share", roomy: true, cell: (r) => <Lean part={r.flat - r.flat_before} whole={most} /> },
-    { name: "", key: "growth", number: true, roomy: true, cell: (r) => growth(r.flat_before, r.flat) },
+    { name: "share of change", plain: true, key: "share", roomy: true, cell: (r) => <Lean part={r.flat - r.flat_before} whole={most} /> },
+    { name: "growth", plain: true, key: "growth", number: true, roomy: true, cell: (r) => growth(r.flat_before, r.flat) },
     { name: "cum change", key: "cum", number: true, sort: true, roomy: true, cell: (r) => change(r.cum - r.cum_before) },
     { name: "function", key: "name", cell: (r) => <span class="fn" title={nameOf(r)}><Named name={nameOf(r)} /></span> },
   ];

@@ -8,6 +8,7 @@ export interface Column<T> {
   key: string;
   number?: boolean;
   sort?: boolean; // a click on the heading sorts by it
+  plain?: boolean; // what it is goes without saying, for those who see it
   roomy?: boolean; // left out where there is little room
   cell: (row: T) => ComponentChildren;
 }
@@ -98,7 +99,7 @@ export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSel
               <th key={c.key} scope="col" class={classOf(c)} aria-sort={sorted === c.key ? (c.number ? "descending" : "ascending") : undefined}>
                 {c.sort && onSort ? (
                   <button class="link" onClick={() => onSort(c.key)}>{c.name}{sorted === c.key ? (c.number ? " ▾" : " ▴") : ""}</button>
-                ) : c.name}
+                ) : c.plain ? <span class="hidden">{c.name}</span> : c.name}
               </th>
             ))}
           </tr>
