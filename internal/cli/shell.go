@@ -205,7 +205,30 @@ func (s *shell) do(line string) error {
 		s.held = append(s.held, q.On(s.settings(), every))
 		return nil
 	}
+	if _, ok := views.Find(words[0]); !ok {
+		return unknownWord(words[0])
+	}
 	return s.answer(line, where, to)
+}
+
+// shellWords are the first words of lines that are no questions.
+var shellWords = []string{"help", "undo", "reset", "settings", "quit"}
+
+// unknownWord is the error for the first word of a line that is neither a view nor a setting nor a command.
+func unknownWord(word string) error {
+	if k := query.Find(word); k != nil {
+		return usagef("for example: "+setting(k), "%s needs a value", word)
+	}
+	names := slices.Clone(shellWords)
+	for i := range views.All {
+		if v := &views.All[i]; v.Part == view.Profile {
+			names = append(names, v.Name)
+		}
+	}
+	if near := query.Nearest(word, names); near != "" {
+		return usagef("help lists the questions", "unknown view or command %q; did you mean %s?", word, near)
+	}
+	return usagef("help lists the questions", "unknown view or command %q", word)
 }
 
 // keysAt is the grammar of questions at the prompt: what can be said on the command line.
@@ -346,8 +369,7 @@ func (s *shell) help(words []string) error {
 	if len(words) > 0 {
 		v, ok := views.Find(words[0])
 		if !ok {
-			_, err := views.Keys(words[0])
-			return err
+			return unknownWord(words[0])
 		}
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(v.Name+" "+v.Arg))
 		fmt.Fprintf(&b, "  %s\n\nsettings\n", v.Doc)
@@ -395,7 +417,7 @@ func setting(k *query.Key) string {
 
 // complete returns what completes a line: its first word as a view, a setting or a command, others as functions.
 func (s *shell) complete(rec *recording.Recording) func(string) string {
-	first := []string{"help", "undo", "reset", "settings", "quit"}
+	first := slices.Clone(shellWords)
 	for i := range views.All {
 		if v := &views.All[i]; v.Part == view.Profile {
 			first = append(first, v.Name)

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -211,14 +213,34 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 	if err != nil {
 		var none *view.NoMatch
 		if errors.As(err, &none) {
-			return &hinted{
-				fmt.Errorf("%s: no function matches %s", in[0].Ref, quoted(none.Arg)),
-				"hone top " + quotedRefs(q.Refs) + " lists functions",
+			hint := "hone top " + quotedRefs(q.Refs) + " lists functions"
+			if _, ok := out.opt.By.(promptSpeller); ok {
+				hint = "top lists functions"
 			}
+			if near := nearFunction(in[0].Profile, none.Arg); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return &hinted{fmt.Errorf("%s: no function matches %s", in[0].Ref, quoted(none.Arg)), hint}
 		}
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}
 	return out.write(sys, r)
+}
+
+// nearFunction returns the name of a function that looks like a misspelled one, as short as that was given: with its package or
+// without it.
+func nearFunction(p *profile.Profile, name string) string {
+	if p == nil || regexp.QuoteMeta(name) != strings.ReplaceAll(name, ".", `\.`) {
+		return "" // a pattern
+	}
+	var names []string
+	for i := range p.Functions {
+		whole := p.Functions[i].Name
+		short := whole[strings.LastIndexByte(whole, '/')+1:]
+		names = append(names, whole, short, short[strings.LastIndexByte(short, '.')+1:])
+	}
+	slices.Sort(names)
+	return query.Nearest(name, slices.Compact(names))
 }
 
 // askView asks a view, and stops waiting for it when ctx ends. Views do not look at the time nor at the user, so one that is

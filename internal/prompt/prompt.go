@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -98,6 +99,7 @@ type terminal struct {
 
 func (t *terminal) ReadLine(ctx context.Context, prompt string) (string, error) {
 	t.term.SetPrompt(prompt)
+	t.width()
 	state, err := term.MakeRaw(int(t.in.Fd()))
 	if err != nil {
 		return "", err
@@ -106,13 +108,61 @@ func (t *terminal) ReadLine(ctx context.Context, prompt string) (string, error) 
 	return await(ctx, t.term.ReadLine)
 }
 
-func (t *terminal) Say(text string) { io.WriteString(t.term, line(text)) }
+func (t *terminal) Say(text string) { io.WriteString(t.term, line(Wrap(text, t.width()))) }
+
+// width returns how many columns the terminal has now, which editing a line has to know, too.
+func (t *terminal) width() int {
+	cols, rows, err := term.GetSize(int(t.in.Fd()))
+	if err != nil || cols <= 0 || rows <= 0 {
+		return 80
+	}
+	t.term.SetSize(cols, rows) // it knows of no other error than one of a cursor, which the next line repairs
+	return cols
+}
+
+// Wrap breaks lines that are longer than so many columns between words. What follows stands below the last column of the line: in a
+// list of names and what they mean, below the meaning.
+func Wrap(text string, columns int) string {
+	var out strings.Builder
+	for l := range strings.Lines(text) {
+		if utf8.RuneCountInString(l) <= columns {
+			out.WriteString(l)
+			continue
+		}
+		l = strings.TrimRight(l, "\n")
+		begins := len(l) - len(strings.TrimLeft(l, " "))
+		if i := strings.LastIndex(string([]rune(l)[:columns/2]), "  "); i > begins {
+			begins = i + len("  ")
+		}
+		indent := utf8.RuneCountInString(l[:begins])
+		now := l[:begins]
+		used, first := indent, true
+		for word := range strings.SplitSeq(l[begins:], " ") {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case first:
+				first = false
+			case used+1+n > columns:
+				out.WriteString(strings.TrimRight(now, " ") + "\n")
+				now, used = strings.Repeat(" ", indent), indent
+			default:
+				now += " "
+				used++
+			}
+			now += word
+			used += n
+		}
+		out.WriteString(now + "\n")
+	}
+	return out.String()
+}
 
 func (t *terminal) Complain(text string) {
-	if text = line(text); t.color {
+	text = line(Wrap(text, t.width()))
+	if t.color {
 		text = "\033[0;31m" + text + "\033[0m"
 	}
-	t.Say(text)
+	io.WriteString(t.term, text)
 }
 
 func (t *terminal) Asks() bool { return true }

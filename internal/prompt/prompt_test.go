@@ -38,3 +38,21 @@ func TestLongLine(t *testing.T) {
 		}
 	}
 }
+
+// Lines are broken between words, and in a list what a name means stays in its column.
+func TestWrap(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", ""},
+		{"short\n", "short\n"},
+		{"exactly twenty chars\n", "exactly twenty chars\n"},
+		{"one line of twenty-one\nand another\n", "one line of\ntwenty-one\nand another\n"},
+		{"  k=RX  keep what has the word\n", "  k=RX  keep what\n        has the word\n"},
+		{"  … > F  keep what has the word\n", "  … > F  keep what\n         has the\n         word\n"},
+		{"  a list of a single column and more", "  a list of a single\n  column and more\n"},
+		{"wordsthatareverylongindeed stay whole", "wordsthatareverylongindeed\nstay whole\n"},
+	} {
+		if got := Wrap(tt.in, 20); got != tt.want {
+			t.Errorf("Wrap(%q, 20) is\n%s\nwant\n%s", tt.in, got, tt.want)
+		}
+	}
+}

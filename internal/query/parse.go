@@ -1,7 +1,6 @@
 package query
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,23 +88,22 @@ func (g Grammar) setter(view string) (func(q *Query, name, value string) error, 
 
 // unknown is the error for a key that is not among names.
 func unknown(name string, names []string, view string) error {
-	msg := fmt.Sprintf("unknown key %s; the keys ", shown(name))
-	if Find(name) != nil {
-		msg = fmt.Sprintf("%s has no key %s; its keys ", view, name)
-	} else if view != "" {
-		msg += "of " + view + " "
-	}
-	msg += "are " + strings.Join(names, ", ")
 	near := Nearest(name, names)
 	for _, n := range names {
 		if k := Find(n); k != nil && k.Pprof == name {
 			near = n
 		}
 	}
+	msg, keys := "unknown key "+shown(name), "the keys"
+	if Find(name) != nil {
+		msg, keys = fmt.Sprintf("%s has no key %s", view, name), "its keys"
+	} else if view != "" {
+		keys += " of " + view
+	}
 	if near != "" {
 		msg += "; did you mean " + near + "?"
 	}
-	return errors.New(msg)
+	return fmt.Errorf("%s; %s are %s", msg, keys, strings.Join(names, ", "))
 }
 
 // String returns q as it is written at the prompt, which Parse reads as the same query. It can also be pasted into a

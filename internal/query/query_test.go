@@ -138,10 +138,10 @@ func TestParseErrors(t *testing.T) {
 		return []string{"focus", "limit", "metric", "show-from", "sort"}, nil
 	})
 	tests := []struct{ in, err string }{
-		{"top fcous=json", `unknown key "fcous"; the keys of top are focus, limit, metric, show-from, sort; did you mean focus?`},
+		{"top fcous=json", `unknown key "fcous"; did you mean focus?; the keys of top are focus, limit, metric, show-from, sort`},
 		{"top zzz=json", `unknown key "zzz"; the keys of top are focus, limit, metric, show-from, sort`},
-		{"top show_from=json", `unknown key "show_from"; the keys of top are focus, limit, metric, show-from, sort; did you mean show-from?`},
-		{"top sample_index=1", `unknown key "sample_index"; the keys of top are focus, limit, metric, show-from, sort; did you mean metric?`},
+		{"top show_from=json", `unknown key "show_from"; did you mean show-from?; the keys of top are focus, limit, metric, show-from, sort`},
+		{"top sample_index=1", `unknown key "sample_index"; did you mean metric?; the keys of top are focus, limit, metric, show-from, sort`},
 		{"top by=line", `top has no key by; its keys are focus, limit, metric, show-from, sort`},
 		{"tpo focus=json", `unknown view tpo`},
 		{"top limit=many", `limit="many": want a number of rows, or all`},
@@ -161,7 +161,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestValueErrors(t *testing.T) {
 	tests := []struct{ in, err string }{
-		{"fcous=json", `unknown key "fcous"; the keys are ref, base,`},
+		{"fcous=json", `unknown key "fcous"; did you mean focus?; the keys are ref, base,`},
 		{"by=fucntion", `by="fucntion": want function, filefunction, line, file, package, module, address or label:KEY; did you mean function?`},
 		{"by=label:", `by="label:": want function,`},
 		{"min=5", `min="5": want a share of the total such as 0.5% or 0.005`},
@@ -200,7 +200,7 @@ func TestFromURL(t *testing.T) {
 		{in: "/top?focus=a&ignore=b&focus=c", want: Query{View: "top", Steps: []Step{{Focus, "a"}, {Ignore, "b"}, {Focus, "c"}}}},
 		{in: "/top?noinlines&cum&&relative=", want: Query{View: "top", NoInlines: true, Sort: "cum", Relative: true}},
 		{in: "/list?arg=a&arg=&arg=b", want: Query{View: "list", Arg: "a|b"}},
-		{in: "/top?fcous=a", err: `unknown key "fcous"; the keys of top are`},
+		{in: "/top?fcous=a", err: `unknown key "fcous"; did you mean focus?; the keys of top are`},
 		{in: "/top?focus=%zz", err: `reading "focus=%zz" of a URL`},
 		{in: "/top?limit=", err: `limit="": want a number of rows`},
 	}

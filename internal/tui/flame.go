@@ -158,9 +158,8 @@ func (u *Flame) room() int { return max(u.height-linesAbove-linesBelow, 1) }
 
 // scroll brings the selected box into view.
 func (u *Flame) scroll() {
-	if row, _ := u.spot(u.selected); row >= 0 {
-		u.top = max(min(u.top, row), row-u.room()+1)
-	}
+	row, _ := u.spot(u.drawn())
+	u.top = max(min(u.top, row), row-u.room()+1)
 	u.scrollBy(0)
 }
 
@@ -287,10 +286,7 @@ func (u *Flame) down() {
 
 // beside selects the next box in the row, or the one before.
 func (u *Flame) beside(step int) {
-	row, at := u.spot(u.selected)
-	if row < 0 {
-		return
-	}
+	row, at := u.spot(u.drawn())
 	for at += step; at >= 0 && at < len(u.rows[row]); at += step {
 		if n := u.rows[row][at].Node; n != nil {
 			u.choose(n)
@@ -457,25 +453,35 @@ func (u *Flame) total() {
 	u.matched = u.painter.Text(u.painter.Value(s.Value), ", ", report.Share{Part: s.Value, Whole: s.Total}, " of all matched")
 }
 
-// next selects the next match that is shown, step by step.
+// next selects the next match, step by step, also one that is too narrow for a box.
 func (u *Flame) next(step int) {
 	at := slices.Index(u.order, u.selected)
 	for range u.order {
 		at = (at + step + len(u.order)) % len(u.order)
 		n := u.order[at]
-		if row, _ := u.spot(n); u.matches[n] && row >= 0 {
-			u.choose(n)
-			return
+		if !u.matches[n] {
+			continue
+		}
+		u.choose(n)
+		if u.drawn() != n {
+			u.message = "too narrow for a box: Enter zooms in"
+		}
+		return
+	}
+	u.message = "nothing matches here"
+	if u.rx == nil {
+		u.message = "/ searches"
+	}
+}
+
+// drawn returns what has a box: the selected frame, or the nearest of its callers where it is too narrow.
+func (u *Flame) drawn() *report.FlameNode {
+	for n := u.selected; n != nil; n = u.parent[n] {
+		if row, _ := u.spot(n); row >= 0 {
+			return n
 		}
 	}
-	switch {
-	case u.rx == nil:
-		u.message = "/ searches"
-	case len(u.matches) > 0:
-		u.message = "the matches are too narrow: Enter zooms in"
-	default:
-		u.message = "nothing matches here"
-	}
+	return u.flame.Root
 }
 
 // view returns the lines of the screen.
@@ -505,9 +511,10 @@ func (u *Flame) view(width, height int) []string {
 
 // mark returns how boxes of a row stand out.
 func (u *Flame) mark(row int) func(*report.FlameNode) render.FlameMark {
+	selected := u.drawn()
 	return func(n *report.FlameNode) render.FlameMark {
 		switch {
-		case n == u.selected:
+		case n == selected:
 			return render.FlameSelected
 		case u.matches[n]:
 			return render.FlameMatch
@@ -560,31 +567,72 @@ func (u *Flame) status() []string {
 		first = p.FitPath(name, used) + strings.Repeat(" ", between) + p.FitPath(place, u.width-used-between)
 	}
 	share := func(whole int64) report.Share { return report.Share{Part: n.Cum, Whole: whole} }
-	cost := p.Text(p.Value(n.Cum), "  ", share(u.flame.Root.Cum), " of view  ", share(u.flame.Total), " of all  flat ", p.Value(n.Flat))
-	if change, ok := p.Change(n); ok {
-		cost += "  " + p.Text(change)
+	change := ""
+	if c, ok := p.Change(n); ok {
+		change = "  " + p.Text(c)
 	}
-	right := "? keys  q quit"
-	if u.hidden > 0 {
-		right = fmt.Sprintf("%d narrow rows hidden  %s", u.hidden, right)
+	flat := p.Text("flat ", p.Value(n.Flat))
+	costs := []string{
+		p.Text(p.Value(n.Cum), "  ", share(u.flame.Root.Cum), " of view  ", share(u.flame.Total), " of all  ") + flat + change,
+		p.Text(p.Value(n.Cum), "  ", share(u.flame.Total), "  ") + flat + change,
+		p.Text(p.Value(n.Cum), "  ") + flat,
 	}
-	switch {
-	case u.message != "":
-		right = u.message
-	case u.typing:
-		right = fmt.Sprintf("/%s_  %d frames here", u.search, len(u.matches))
-	case u.search != "":
-		right = fmt.Sprintf("/%s  %s", u.search, u.matched)
-	}
-	return []string{p.Strong(first), u.sides(cost, right)}
+	return []string{p.Strong(first), u.sides(costs, u.news())}
 }
 
-// sides puts two texts at both ends of a line. Where there is no room for both, what is on the right is news.
-func (u *Flame) sides(left, right string) string {
-	const between, leastLeft = 2, 8
-	room := u.width - u.painter.Width(right) - between
-	if room < leastLeft {
-		return u.painter.Fit(right, u.width)
+// news says what just happened, or what can be done, from long to short.
+func (u *Flame) news() []string {
+	const keys = "? keys  q quit"
+	switch {
+	case u.message != "" && u.matches[u.selected]:
+		return []string{u.step() + "  " + u.message, u.message}
+	case u.message != "":
+		return []string{u.message}
+	case u.typing:
+		search := "/" + u.search + "_"
+		return []string{fmt.Sprintf("%s  %d frames here", search, len(u.matches)), search}
+	case u.search != "":
+		search, at := "/"+u.search, u.step()
+		return []string{search + "  " + at + "  " + u.matched, search + "  " + at, at}
+	case u.hidden > 0:
+		return []string{fmt.Sprintf("%d narrow rows hidden  %s", u.hidden, keys), keys}
 	}
-	return u.painter.Fit(left, room) + strings.Repeat(" ", between) + right
+	return []string{keys}
+}
+
+// step says which of the matches is selected: 3/359.
+func (u *Flame) step() string {
+	at := "–"
+	if u.matches[u.selected] {
+		n := 0
+		for _, m := range u.order {
+			if u.matches[m] {
+				n++
+			}
+			if m == u.selected {
+				break
+			}
+		}
+		at = fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s/%d", at, len(u.matches))
+}
+
+// sides puts two texts, each given from long to short, at both ends of a line. What is on the right is news: it becomes shorter
+// only where the shortest text on the left does not fit beside it.
+func (u *Flame) sides(left, right []string) string {
+	const between, leastLeft = 2, 8
+	for _, r := range right {
+		for _, l := range left {
+			if room := u.width - u.painter.Width(r) - between; u.painter.Width(l) <= room {
+				return u.painter.Fit(l, room) + strings.Repeat(" ", between) + r
+			}
+		}
+	}
+	r := right[len(right)-1]
+	room := u.width - u.painter.Width(r) - between
+	if room < leastLeft {
+		return u.painter.Fit(r, u.width)
+	}
+	return u.painter.Fit(left[len(left)-1], room) + strings.Repeat(" ", between) + r
 }

@@ -86,13 +86,18 @@ func TestFlameKeys(t *testing.T) {
 
 		{"/json", "", "all", "/json_  2 frames here"},
 		{"/JSON", "", "all", "/JSON_  0 frames here"},
-		{"/json<enter>", "", "json.Decode", "/json  420, 42.00% of all matched"},
+		{"/json<enter>", "", "json.Decode", "/json  1/2  420, 42.00% of all matched"},
 		{"/json|read<enter>n", "", "json.read", "42.00% of all matched"},
+		{"/json<enter>n", "", "json.read", "/json  2/2  "},
 		{"/json<enter>nn", "", "json.Decode", ""},
 		{"/json<enter>N", "", "json.read", ""},
 		{"/jsox<backspace>n<enter>", "", "json.Decode", ""},
-		{"/rare<enter>", "", "all", "/rare  1, 0.1% of all matched"},
-		{"/rare<enter>n", "", "all", "too narrow"},
+		{"/json<enter>k", "", "main.serve", "/json  –/2  "},
+		{"/rare<enter>", "", "runtime.rare", "/rare  1/1  1, 0.1% of all matched"},
+		{"/rare<enter>n", "", "runtime.rare", "1/1  too narrow for a box: Enter zooms in"},
+		{"/rare<enter>k", "", "runtime.gc", "/rare  –/1  "},
+		{"/rare<enter>h", "", "main.serve", ""}, // beside its caller, which has a box
+		{"/rare<enter><enter>", "main.main;runtime.gc;runtime.rare", "runtime.rare", "1/1  "},
 		{"/nothing<enter>n", "", "all", "nothing matches here"},
 		{"n", "", "all", "/ searches"},
 		{"/js(", "", "all", "no regexp yet: js("},
@@ -159,6 +164,30 @@ samples 1000
 	}
 	if got.String() != want {
 		t.Errorf("%s\nwant%s", got.String(), want)
+	}
+}
+
+// TestFlameStatus holds that the status of a terminal of 80 columns has what a frame costs by itself, whatever else there is to say.
+func TestFlameStatus(t *testing.T) {
+	for _, tt := range []struct {
+		keys string
+		want []string
+	}{
+		{"jjj", []string{"420  42.00% of view  42.00% of all  flat 120", "q quit"}},
+		{"/encode|json<enter>", []string{"420  42.00%  flat 120", "/encode|json  1/3  750, 75.00% of all matched"}},
+		{"/encode|json|xxxxxxxxxxxxxxxxxxxx<enter>n", []string{"flat 300", "2/3"}},
+		{"/rare<enter>n", []string{"flat 1", "1/1  too narrow for a box: Enter zooms in"}},
+	} {
+		u := newTestUI(t, render.Options{})
+		u.view(80, 24)
+		press(u, tt.keys)
+		lines := u.view(80, 24)
+		status := lines[len(lines)-1]
+		for _, w := range tt.want {
+			if !strings.Contains(status, w) {
+				t.Errorf("%s: the status is %q, want %q in it", tt.keys, status, w)
+			}
+		}
 	}
 }
 

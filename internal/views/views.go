@@ -2,7 +2,6 @@
 package views
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,11 +43,11 @@ func unknownView(name string) error {
 	for i := range All {
 		names = append(names, All[i].Name)
 	}
-	msg := fmt.Sprintf("unknown view %q; the views are %s", name, strings.Join(names, ", "))
+	meant := ""
 	if near := query.Nearest(name, names); near != "" {
-		msg += "; did you mean " + near + "?"
+		meant = "; did you mean " + near + "?"
 	}
-	return errors.New(msg)
+	return fmt.Errorf("unknown view %q%s; the views are %s", name, meant, strings.Join(names, ", "))
 }
 
 // Parse reads a query as it is written at the prompt and finds the view that answers it. A number in place of an

@@ -103,14 +103,14 @@ func TestParse(t *testing.T) {
 		{in: "text cum", want: query.Query{View: "top", Sort: "cum"}},
 		{in: "list 20", want: query.Query{View: "list", Arg: "20"}},
 		{in: "peek a b", want: query.Query{View: "peek", Arg: "a|b"}},
-		{in: "tpo", err: `unknown view "tpo"; the views are top, list, disasm, `},
+		{in: "tpo", err: `unknown view "tpo"; did you mean top?; the views are top, list, disasm, `},
 		{in: "tpo", err: "; did you mean top?"},
 		{in: "", err: `unknown view ""; the views are`},
 		{in: "list", err: "list: list wants RX, as in list json.Unmarshal"},
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
 		{in: "callgrind 20", err: "callgrind takes no argument"},
 		{in: "info x", err: "info x: info takes no argument"},
-		{in: "top fcous=json", err: `unknown key "fcous"; the keys of top are ref, base, metric, at, focus,`},
+		{in: "top fcous=json", err: `unknown key "fcous"; did you mean focus?; the keys of top are ref, base, metric, at, focus,`},
 		{in: "traces base=x", err: "traces has no key base; its keys are ref, metric,"},
 	}
 	for _, tt := range tests {

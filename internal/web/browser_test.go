@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/hone-perf/hone/internal/profile/profiletest"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // The views of the page, in the order of their tabs.
@@ -455,44 +456,40 @@ func TestPageNarrow(t *testing.T) {
 	}
 }
 
-// axe-core finds nothing serious, in either theme.
+// axe-core finds nothing in any tab of any kind of page, in either theme: neither what breaks a rule of WCAG nor what it calls best practice.
 func TestPageAccessibility(t *testing.T) {
+	testrun.Live(t, "goes through pages in a browser")
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := open(t, serve(t, kinds(t)["labels"], run2()), 1280, 800)
-	check := func(path, theme, rules string) {
-		p.visit(path)
-		eval[bool](p, string(axe)+";true")
-		type violation struct {
-			ID, Impact, Help string
-			Nodes            []struct{ HTML, Why string }
-		}
-		found := eval[[]violation](p, `axe.run(document, { resultTypes: ["violations"]`+rules+` }).then((r) => r.violations.map((v) => ({
-			ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.map((n) => ({ HTML: n.html, Why: n.failureSummary })),
-		})))`)
-		for _, v := range found {
-			if v.Impact != "serious" && v.Impact != "critical" {
-				continue
+	for _, kind := range pageKinds(t) {
+		t.Run(kind.name, func(t *testing.T) {
+			p, tabs := kind.tabs(t, 1280, 800)
+			check := func(path, theme, rules string) {
+				if view, query, _ := strings.Cut(path, "?"); view == "/traces" {
+					path = view + "?limit=50&" + query // more of the same takes half a minute
+				}
+				p.visit(path)
+				eval[bool](p, string(axe)+";true")
+				found := eval[[]string](p, `axe.run(document, { resultTypes: ["violations"]`+rules+` }).then((r) => r.violations.flatMap((v) =>
+					v.nodes.slice(0, 3).map((n) => v.impact + ": " + v.help + " (" + v.id + "): " + n.html.slice(0, 300) + " " + n.failureSummary.slice(0, 300))))`)
+				for _, v := range found {
+					t.Errorf("%s, %s: %s", path, theme, v)
+				}
 			}
-			for _, n := range v.Nodes[:min(3, len(v.Nodes))] {
-				t.Errorf("%s, %s: %s: %s (%s): %.300s %.300s", path, theme, v.Impact, v.Help, v.ID, n.HTML, n.Why)
+			// The themes differ in their colors only.
+			for theme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast"]`} {
+				eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
+				for _, tab := range tabs {
+					check(tab, theme, rules)
+				}
+				if kind.name == "labels" {
+					check("/flame?ui.q=net&ui.sel=runtime.mallocgc&focus=net", theme, rules)
+					check("/calltree?invert=1", theme, rules)
+					check("/sandwich?arg=runtime.mallocgc", theme, rules)
+				}
 			}
-		}
-	}
-	// The themes differ in their colors only.
-	for theme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast"]`} {
-		p.visit("/overview")
-		eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
-		for _, view := range pageViews {
-			if view == "traces" {
-				view += "?limit=50" // more of the same takes half a minute
-			}
-			check("/"+view, theme, rules)
-		}
-		check("/flame?ui.q=net&ui.sel=runtime.mallocgc&focus=net", theme, rules)
-		check("/diff?base=p1.pb.gz", theme, rules)
-		check("/sandwich?arg=runtime.mallocgc", theme, rules)
+		})
 	}
 }

@@ -79,7 +79,7 @@ func TestPageCallTree(t *testing.T) {
 
 // With a base there is what calls cost before.
 func TestPageCallTreeBase(t *testing.T) {
-	p := open(t, serve(t, folded(t, "main.main;main.a 300\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 50\n")), 390, 800)
+	p := open(t, serve(t, folded(t, "main.main;main.a 300\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 50\n")), 1280, 800)
 	p.visit("/calltree?base=p1.pb.gz")
 	if got := p.text(".table tbody tr:nth-child(3)"); !strings.Contains(got, "100") || !strings.Contains(got, "300") || !strings.Contains(got, "▲ +200") {
 		t.Errorf("main.a reads %q", got)

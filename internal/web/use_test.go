@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,9 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hone-perf/hone/internal/testrun"
+	"github.com/hone-perf/hone/internal/web"
 )
 
 // media emulates a medium, such as print, and features such as prefers-reduced-motion=reduce.
@@ -279,6 +283,94 @@ func TestPageGraph(t *testing.T) {
 	}
 	p.key("c")
 	p.wait(fmt.Sprintf(`location.pathname === "/sandwich" && new URLSearchParams(location.search).get("arg") === %q`, at.Name))
+}
+
+// A diagnosis without a mouse: from the picture to a function, its part of the picture, its source, back, and to the finding about it.
+func TestPageByKeys(t *testing.T) {
+	testrun.Live(t, "goes through pages in a browser")
+	rec, module := web.Shop(t)
+	p := advising(t, module, rec, 1280, 800)
+	p.visit("/overview")
+	p.found()
+	press := func(keys ...string) {
+		t.Helper()
+		for _, k := range keys {
+			p.key(k)
+		}
+	}
+	press("2")
+	p.wait(`location.pathname === "/flame"`)
+	p.settled()
+
+	// The first match is selected, and the keys of a frame act on it.
+	p.search()
+	p.wait(`document.activeElement?.type === "search"`)
+	press("handle")
+	p.wait(`/^[0-9.]+% matched/.test(document.querySelector(".matched")?.innerText ?? "")`)
+	press(kb.Enter)
+	p.wait(`new URLSearchParams(location.search).get("ui.sel") === "main.handle"`)
+	press(kb.Tab)
+	p.wait(`document.activeElement?.tagName === "BUTTON"`)
+	press("f")
+	p.wait(`new URLSearchParams(location.search).get("focus") === "^main\\.handle$" && document.querySelector(".pill") !== null`)
+	p.settled()
+	press("s")
+	p.wait(`location.pathname === "/source"`)
+	p.settled()
+	if got := p.text(".code"); !strings.Contains(got, "600ms") || !strings.Contains(got, "MatchString") {
+		t.Errorf("the source is %q", got)
+	}
+	press("a") // to the line with a finding
+	p.wait(`document.activeElement?.matches(".mark button") === true`)
+	press(kb.Enter)
+	p.wait(`document.querySelector(".told-row")?.innerText.includes("regexp compiled on every call") === true`)
+	eval[bool](p, `(history.back(), true)`) // what Alt and the left arrow do in a browser
+	p.wait(`location.pathname === "/flame" && new URLSearchParams(location.search).get("focus") !== null`)
+	p.settled()
+
+	// The filter is taken back where it stands, and the finding is opened.
+	tab := func(what string) {
+		t.Helper()
+		for range 60 {
+			press(kb.Tab)
+			if eval[bool](p, `document.activeElement?.matches(`+fmt.Sprintf("%q", what)+`) === true`) {
+				return
+			}
+		}
+		t.Fatalf("sixty tabs do not reach %s", what)
+	}
+	eval[bool](p, `(document.activeElement?.blur(), true)`)
+	tab(`.pill button[aria-label^="remove"]`)
+	press(kb.Enter)
+	p.wait(`document.querySelector(".pill") === null`)
+	press("1")
+	p.wait(`location.pathname === "/overview"`)
+	p.found()
+	tab(".finding > summary") // the first is open
+	p.wait(`document.activeElement.parentElement.open && document.activeElement.innerText.includes("shop.go:9")`)
+	tab(".finding .code-change summary")
+	press(kb.Enter)
+	p.wait(`document.activeElement.parentElement.open && document.activeElement.parentElement.innerText.includes("MustCompile")`)
+}
+
+// A graph begins as a whole, with the way that most of the cost takes lit: through its heaviest calls, up to the root.
+func TestPageGraphBegins(t *testing.T) {
+	p := open(t, serve(t, []byte("main.main;a.A;b.B;c.C 60\nmain.main;a.A;d.D 30\nmain.main;e.E 20\n")), 1280, 800)
+	p.visit("/graph")
+	const lit = `[...document.querySelector(".graph").shadowRoot.querySelectorAll(".way > title")].map((e) => e.textContent.replace(/ \([^()]*\)$/, "")).sort()`
+	want := []string{"a.A", "a.A -> b.B", "b.B", "b.B -> c.C", "c.C", "main.main", "main.main -> a.A"}
+	if got := eval[[]string](p, lit); !slices.Equal(got, want) {
+		t.Errorf("lit is %q, want %q", got, want)
+	}
+	// One that is larger than the page is seen as a whole, too.
+	p = open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/graph")
+	if !eval[bool](p, `(() => {
+		const h = document.querySelector(".graph"), a = h.getBoundingClientRect(), b = h.shadowRoot.querySelector("svg").getBoundingClientRect();
+		return b.left >= a.left - 1 && b.right <= a.right + 1 && b.top >= a.top - 1 && b.bottom <= a.bottom + 1;
+	})()`) {
+		t.Error("a large graph does not begin as a whole")
+	}
 }
 
 // allocates is a program whose line 13 holds a call that the compiler replaces by the body of what is called.

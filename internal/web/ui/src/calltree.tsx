@@ -155,18 +155,18 @@ function Listed({ data }: { data: CallTree }) {
   const unit = unitOf(shown.slice(0, 200).flatMap((c) => [c.row.cum, c.row.flat ?? 0, c.row.cum_before ?? 0]), data.total, data.unit);
   const print = (v: number) => value(v, data.unit, unit);
   const before = data.before !== undefined;
-  const own: Column<Call>[] = data.inverted ? [] : [{ name: "flat", key: "flat", number: true, cell: (c) => print(c.row.flat ?? 0) }];
+  const own: Column<Call>[] = data.inverted ? [] : [{ name: "flat", key: "flat", number: true, roomy: before, cell: (c) => print(c.row.flat ?? 0) }];
   const columns: Column<Call>[] = [
-    ...(before ? [{ name: "before", key: "before", number: true, cell: (c: Call) => print(c.row.cum_before ?? 0) }] : []),
+    ...(before ? [{ name: "before", key: "before", number: true, roomy: true, cell: (c: Call) => print(c.row.cum_before ?? 0) }] : []),
     { name: "cum", key: "cum", number: true, cell: (c) => print(c.row.cum) },
     before
       ? { name: "change", key: "change", number: true, cell: (c) => <Delta from={c.row.cum_before ?? 0} to={c.row.cum} unit={data.unit} chosen={unit} /> }
-      : { name: "of total", key: "cum%", number: true, cell: (c) => <Share part={c.row.cum} whole={data.total} /> },
+      : { name: "of total", key: "cum%", number: true, roomy: true, cell: (c) => <Share part={c.row.cum} whole={data.total} /> },
     ...own,
     {
       name: data.inverted ? "function, above its callers" : "function, above its callees", key: "name",
       cell: (c) => (
-        <span class="fn branch" title={c.row.name} style={{ paddingLeft: Math.min(c.depth, 60) * 14 + "px" }}>
+        <span class="fn branch" title={c.row.name} style={{ "--depth": Math.min(c.depth, 60) }}>
           <span class="twist" aria-hidden="true" onClick={(e) => { e.stopPropagation(); if (c.open) { c.open = false; again(); } else open(c); }}>
             {(c.row.calls ?? 0) === 0 ? "" : c.open ? "▾" : "▸"}
           </span>

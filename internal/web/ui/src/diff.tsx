@@ -5,7 +5,7 @@ import { Diff, DiffRow } from "./api";
 import { asked, baseOf, useAnswer, useApp } from "./data";
 import { FlameView, Toggle } from "./flame";
 import { count, growth, signed, unitOf, value } from "./format";
-import { Message, Notes, Problem } from "./parts";
+import { Message, Named, Notes, Problem } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
 
@@ -33,13 +33,13 @@ export function DiffView() {
   const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat_before, r.flat, r.flat - r.flat_before, r.cum - r.cum_before]), data.total, data.unit);
   const change = (d: number) => <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit, unit)}</span>;
   const columns: Column<DiffRow>[] = [
-    { name: "before", key: "before", number: true, cell: (r) => value(r.flat_before, data.unit, unit) },
+    { name: "before", key: "before", number: true, roomy: true, cell: (r) => value(r.flat_before, data.unit, unit) },
     { name: "after", key: "after", number: true, cell: (r) => value(r.flat, data.unit, unit) },
     { name: "flat change", key: "flat", number: true, sort: true, cell: (r) => change(r.flat - r.flat_before) },
-    { name: "", key: "share", cell: (r) => <Lean part={r.flat - r.flat_before} whole={most} /> },
-    { name: "", key: "growth", number: true, cell: (r) => growth(r.flat_before, r.flat) },
-    { name: "cum change", key: "cum", number: true, sort: true, cell: (r) => change(r.cum - r.cum_before) },
-    { name: "function", key: "name", cell: (r) => <span class="fn" title={nameOf(r)}>{nameOf(r)}</span> },
+    { name: "share of change", plain: true, key: "share", roomy: true, cell: (r) => <Lean part={r.flat - r.flat_before} whole={most} /> },
+    { name: "growth", plain: true, key: "growth", number: true, roomy: true, cell: (r) => growth(r.flat_before, r.flat) },
+    { name: "cum change", key: "cum", number: true, sort: true, roomy: true, cell: (r) => change(r.cum - r.cum_before) },
+    { name: "function", key: "name", cell: (r) => <span class="fn" title={nameOf(r)}><Named name={nameOf(r)} /></span> },
   ];
   const most = Math.max(...(data.rows ?? []).map((r) => Math.abs(r.flat - r.flat_before)), 1);
   const d = data.total - data.before.total;

@@ -92,6 +92,7 @@ function Picture({ svg }: { svg: Drawing }) {
   const place = () => {
     const { x, y, scale } = view.current;
     svg.root.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    svg.root.style.setProperty("--way", Math.max(2, 2 / scale) + "px");
   };
   const fit = () => {
     const h = host.current!;
@@ -100,27 +101,6 @@ function Picture({ svg }: { svg: Drawing }) {
     const t = box?.height || svg.root.getBoundingClientRect().height || 1;
     const scale = Math.min(1.25, h.clientWidth / w, h.clientHeight / t);
     view.current = { scale, x: (h.clientWidth - w * scale) / 2, y: Math.max(0, (h.clientHeight - t * scale) / 2) };
-    place();
-  };
-  // A graph that is too large to be read as a whole begins with its largest box in the middle.
-  const begin = () => {
-    fit();
-    const scale = 0.6;
-    if (view.current.scale >= scale) return;
-    let largest: DOMRect | undefined;
-    for (const g of svg.root.querySelectorAll<SVGGElement>("g")) {
-      const title = g.querySelector(":scope > title")?.textContent ?? "";
-      if (!title.endsWith(")") || / (->|\.\.\.) /.test(title)) continue; // a call
-      const box = g.getBBox();
-      if (!largest || box.width * box.height > largest.width * largest.height) largest = box;
-    }
-    if (!largest) return;
-    const h = host.current!;
-    view.current = {
-      scale,
-      x: h.clientWidth / 2 - (largest.x + largest.width / 2) * scale,
-      y: h.clientHeight / 2 - (largest.y + largest.height / 2) * scale,
-    };
     place();
   };
   const zoom = (by: number, cx: number, cy: number) => {
@@ -144,7 +124,9 @@ function Picture({ svg }: { svg: Drawing }) {
     // Its own rules, as rules and not as text in the page; their reach ends with the shadow root.
     // Pictures follow the system; the page may not.
     const css = svg.css.replace(/@media *\(prefers-color-scheme: *dark\)/g, isDark(palette) ? "@media all" : "@media not all");
-    sheet.replaceSync(css + " svg { transform-origin: 0 0; max-width: none; }");
+    // As wide as it is at any zoom: it is what a graph that is too large to be read as a whole is recognized by.
+    const way = `.way path, .way polygon, .way rect { stroke: ${palette.accent}; stroke-width: var(--way); } .way polygon { fill: ${palette.accent}; }`;
+    sheet.replaceSync(css + way + " svg { transform-origin: 0 0; max-width: none; }");
     shadow.adoptedStyleSheets = [sheet];
     const box = svg.root.viewBox.baseVal;
     if (box && box.width) {
@@ -154,7 +136,8 @@ function Picture({ svg }: { svg: Drawing }) {
     svg.root.setAttribute("role", "img");
     svg.root.setAttribute("aria-label", "Call graph; the view Top has the same functions as a table");
     shadow.replaceChildren(svg.root);
-    begin();
+    for (const g of heaviestPath(svg.root)) g.classList.add("way");
+    fit();
     const wheel = (e: WheelEvent) => {
       e.preventDefault();
       const r = h.getBoundingClientRect();
@@ -195,6 +178,46 @@ function Picture({ svg }: { svg: Drawing }) {
       </div>
     </div>
   );
+}
+
+interface Call {
+  from: string;
+  to: string;
+  weight: number;
+  g: SVGGElement;
+}
+
+const leastOfWay = 0.1; // of the heaviest call: what is less is not on the way
+
+const scales: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, hrs: 3600, kB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
+
+/** heaviestPath returns the calls and boxes that most of the cost passes through: the heaviest call, and what leads to it and on from it. */
+function heaviestPath(root: SVGSVGElement): SVGGElement[] {
+  const calls: Call[] = [];
+  const boxes = new Map<string, SVGGElement>();
+  for (const g of root.querySelectorAll<SVGGElement>("g")) {
+    const title = g.querySelector(":scope > title")?.textContent ?? "";
+    const call = /^(.*) (?:->|\.\.\.) (.*) \(([\d.]+)([^\d)]*)\)$/.exec(title);
+    if (call) calls.push({ from: call[1], to: call[2], weight: Number(call[3]) * (scales[call[4]] ?? 1), g });
+    else if (nodeName(g)) boxes.set(nodeName(g), g);
+  }
+  calls.sort((a, b) => b.weight - a.weight);
+  if (calls.length === 0) return [];
+  const seen = new Set([calls[0].from, calls[0].to]);
+  const lit = [calls[0].g];
+  const follow = (at: string, next: (c: Call) => [here: string, there: string]) => {
+    for (;;) {
+      const c = calls.find((c) => next(c)[0] === at && boxes.has(next(c)[1]) && !seen.has(next(c)[1]));
+      if (!c || c.weight < leastOfWay * calls[0].weight) return;
+      at = next(c)[1];
+      seen.add(at);
+      lit.push(c.g);
+    }
+  };
+  follow(calls[0].to, (c) => [c.from, c.to]);
+  follow(calls[0].from, (c) => [c.to, c.from]);
+  for (const name of seen) if (boxes.has(name)) lit.push(boxes.get(name)!);
+  return lit;
 }
 
 /** nodeName returns the function whose box e belongs to. The title of a box is its name and value; edges have arrows. */

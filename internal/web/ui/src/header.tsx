@@ -209,8 +209,17 @@ export function Tabs() {
   const target = (v: View, from: State) => (v.name === "services" ? services(from) : to(from, v.name));
   for (const v of offered) keys[keyOf(v)] = () => go(target(v, latest()));
   useKeys(keys);
+  const strip = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Where not all tabs are in sight, the current one is.
+    const s = strip.current!;
+    const at = s.querySelector<HTMLElement>("[aria-current]");
+    if (at && (at.offsetLeft < s.scrollLeft || at.offsetLeft + at.offsetWidth > s.scrollLeft + s.clientWidth)) {
+      s.scrollLeft = at.offsetLeft - (s.clientWidth - at.offsetWidth) / 2;
+    }
+  }, [state.view, offered.length]);
   return (
-    <nav class="tabs" aria-label="Views">
+    <nav class="tabs" aria-label="Views" ref={strip}>
       {offered.map((v) => (
         <Link to={target(v, state)} href={href(target(v, state))} current={v.name === state.view} title={`${v.title} (${keyOf(v)})`} class={v.name === "service" ? "apart" : ""}>{v.title}</Link>
       ))}

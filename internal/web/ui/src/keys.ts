@@ -71,7 +71,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
     [
       ["← →", "move through the time; with Shift, choose a part of it"],
       ["Enter", "have all views answer for that part"],
-      ["Esc", "give up the part"],
+      ["Esc", "clear the selection"],
     ],
   ],
   [

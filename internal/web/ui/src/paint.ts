@@ -8,9 +8,17 @@ import { Model, Place, Row, Window, from } from "./model";
 import { functionOf, shorter } from "./names";
 
 export const rowHeight = 20;
-const font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+const family = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+const font = "12px " + family;
+const smallFont = "10px " + family; // of boxes that hold no more than a few letters
+const smaller = 10 / 12;
 const padding = 3;
-const leastText = 18; // less would hold one letter
+const smallPadding = 1; // at the left; an edge is at the right
+const leastDots = 52; // room that has some for dots behind the letters
+const squeeze = 1.45; // by how much narrower than they are small letters may be drawn
+const leastText = 11; // less would hold one letter
+const smallText = 30; // boxes from here on have letters of the usual size
+const hairline = 0.35; // how dark a line between two boxes is that are too narrow for an edge
 const flag = 10; // how wide and high the mark of a finding is
 const mostLabels = 50_000; // that are kept; each width of a box has its own
 
@@ -42,12 +50,14 @@ interface Text {
   x: number;
   y: number;
   line: number; // where y is, in rows from the top of the picture
+  most: number | undefined; // how wide it may be
 }
 
 interface Layers {
   runs: Layer; // of what is narrow, where the reader has chosen the colors
   full: Map<string, Layer>; // by color
   edges: Layer; // right of boxes and below them, where there is room
+  hairs: Layer; // right of boxes that are too narrow for an edge
   pale: Map<string, Layer>; // what a search did not find
   found: Layer;
   picked: Layer; // of the function that is selected
@@ -56,6 +66,8 @@ interface Layers {
   gone: Layer;
   strong: Text[];
   weak: Text[];
+  smallStrong: Text[];
+  smallWeak: Text[];
 }
 
 // A Run is what shares a pixel. Its color is that of a vote of all of it by width, for which one candidate at a time is enough.
@@ -93,7 +105,18 @@ function measure(ctx: CanvasRenderingContext2D, text: string): number {
 }
 
 function widthOf(ctx: CanvasRenderingContext2D, c: string): number {
-  return remember(widths, c, () => ctx.measureText(c).width);
+  return remember(widths, c, () => {
+    setFont(ctx, font);
+    return ctx.measureText(c).width;
+  });
+}
+
+const fonts = new WeakMap<CanvasRenderingContext2D, string>(); // as set; what is read back is spelled in another way
+
+function setFont(ctx: CanvasRenderingContext2D, font: string): void {
+  if (fonts.get(ctx) === font) return;
+  fonts.set(ctx, font);
+  ctx.font = font;
 }
 
 /** A Brush keeps what painting the same model again can use: colors and labels of frames, and what was painted last. */
@@ -102,7 +125,7 @@ export class Brush {
   private readonly labels = new Map<number, string>();
   private key = "";
   private last: { s: Surface; w: Window; look: Look } | undefined;
-  private unwritten: { color: string; texts: Text[] }[] = [];
+  private unwritten: { font: string; color: string; texts: Text[] }[] = [];
   readonly id = ++brushes;
   labeled = 0; // boxes that have a label in what was painted last as a whole
 
@@ -117,8 +140,7 @@ export class Brush {
     this.prepare(look);
     const before = this.last;
     if (!before) {
-      // Setting a font takes as long as painting a few rows.
-      ctx.font = font;
+      fonts.delete(ctx);
       ctx.textBaseline = "middle";
     }
     const scale = w.x1 > w.x0 ? s.width / (w.x1 - w.x0) : 0;
@@ -144,13 +166,16 @@ export class Brush {
 
   /** write writes into boxes until a time, and returns whether nothing is left to be written. */
   private write(ctx: CanvasRenderingContext2D, until: number): boolean {
-    for (const { color, texts } of this.unwritten) {
+    for (const { font, color, texts } of this.unwritten) {
+      if (texts.length === 0) continue; // setting a font takes as long as painting a few rows
+      setFont(ctx, font);
       ctx.fillStyle = color;
       let n = 0;
       // Asking for the time takes as long as writing a few letters.
       while (n < texts.length && (n % 16 !== 0 || performance.now() < until)) {
         const t = texts[n++];
-        ctx.fillText(t.text, t.x, t.y);
+        if (t.most === undefined) ctx.fillText(t.text, t.x, t.y);
+        else ctx.fillText(t.text, t.x, t.y, t.most);
       }
       texts.splice(0, n);
       if (texts.length > 0) return false;
@@ -179,7 +204,7 @@ export class Brush {
     const p = look.palette;
     const outlined = isForced(p);
     const height = rowHeight - 1;
-    const to: Layers = { runs: [], edges: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [] };
+    const to: Layers = { runs: [], edges: [], hairs: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [], smallStrong: [], smallWeak: [] };
     for (const d of lines) {
       const r = this.model.rows[w.top.row + d];
       if (r) this.line(s, r, d, w, scale, look, outlined, to);
@@ -204,6 +229,10 @@ export class Brush {
         else ctx.fillRect(edges[i], edges[i + 1] + height, -edges[i + 2], rowHeight - height); // below a run of them
       }
     }
+    ctx.globalAlpha = hairline;
+    ctx.fillStyle = p.edge || p.paper;
+    fill(ctx, to.hairs, 0, height);
+    ctx.globalAlpha = 1;
     if (outlined) {
       ctx.strokeStyle = p.text;
       ctx.lineWidth = 1;
@@ -216,7 +245,10 @@ export class Brush {
     fill(ctx, to.found, height - 3, 3);
     ctx.fillStyle = p.text;
     for (let i = 0; i < to.flags.length; i += 3) corner(ctx, to.flags[i] + to.flags[i + 2], to.flags[i + 1]);
-    this.unwritten.push({ color: p.text, texts: to.strong }, { color: faded(p), texts: to.weak });
+    this.unwritten.push(
+      { font, color: p.text, texts: to.strong }, { font, color: faded(p), texts: to.weak },
+      { font: smallFont, color: p.text, texts: to.smallStrong }, { font: smallFont, color: faded(p), texts: to.smallWeak },
+    );
     ctx.strokeStyle = outlined ? p.accent : p.text;
     ctx.lineWidth = 1.5;
     outline(ctx, to.picked, 0.75, height);
@@ -304,14 +336,19 @@ export class Brush {
           edges.push(left, y, -(right - left));
         }
       }
+      if (gap === 0 && hit && !outlined && right - left >= 3 * least) to.hairs.push(right - least, y, least);
       if (changes && (before === 0) !== (r.cum[i] === 0)) (before === 0 ? to.news : to.gone).push(left, y, box);
       if (hit && look.wanted !== undefined) to.found.push(left, y, box);
       const flagged = f >= 0 && look.flagged?.[f] === 1 && box > flag;
       if (flagged) to.flags.push(left, y, box);
       if (box >= leastText) {
         const sign = changes && before !== r.cum[i] ? this.sign(before, r.cum[i]) : "";
-        const text = this.label(s.ctx, f, f < 0 ? "all" : (this.model.frames[f].name ?? ""), box - 2 * padding - (flagged ? flag : 0), sign);
-        if (text !== "") (hit || outlined ? to.strong : to.weak).push({ text, x: left + padding, y: y + height / 2 + 0.5, line: d });
+        const small = box < smallText;
+        const room = small ? (box - smallPadding - (flagged ? flag : 0)) * squeeze / smaller : box - 2 * padding - (flagged ? flag : 0);
+        const text = this.label(s.ctx, f, f < 0 ? "all" : (this.model.frames[f].name ?? ""), room, sign);
+        const strong = hit || outlined;
+        const texts = small ? (strong ? to.smallStrong : to.smallWeak) : strong ? to.strong : to.weak;
+        if (text !== "") texts.push({ text, x: left + (small ? smallPadding : padding), y: y + height / 2 + 0.5, line: d, most: small ? box - smallPadding : undefined });
       }
       if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
     }
@@ -391,7 +428,7 @@ export class Brush {
     let fits = 0;
     let used = measure(ctx, "…");
     while (fits < last.length && used + widthOf(ctx, last[fits]) <= room) used += widthOf(ctx, last[fits++]);
-    if (fits >= 3) return last.slice(0, fits) + "…";
+    if (fits >= 3 && room >= leastDots) return last.slice(0, fits) + "…";
     // Where the dots would take most of the room, letters alone say more.
     let letters = 0;
     for (used = 0; letters < last.length && used + widthOf(ctx, last[letters]) <= room; letters++) used += widthOf(ctx, last[letters]);

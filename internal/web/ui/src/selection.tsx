@@ -85,7 +85,7 @@ export function Selections() {
     const id = ref.slice(shelved.length);
     const shelf: State = { view: "shelf", pairs: [] };
     return (
-      <div class="selections">
+      <div class="selections" role="region" aria-label="Selection">
         <div class="pills selection">
           <span class="quiet">a recording on the <Link to={shelf} href={href(shelf)}>shelf</Link></span> <a href={"/shelf/" + encodeURIComponent(id) + ".hone"} download>download it</a>
         </div>
@@ -93,7 +93,7 @@ export function Selections() {
     );
   }
   return (
-    <div class="selections">
+    <div class="selections" role="region" aria-label="Selection">
       <Selection which="ref" />
       {get(state, "base") !== "" && <Selection which="base" />}
     </div>

@@ -8,8 +8,12 @@ export interface Column<T> {
   key: string;
   number?: boolean;
   sort?: boolean; // a click on the heading sorts by it
+  plain?: boolean; // what it is goes without saying, for those who see it
+  roomy?: boolean; // left out where there is little room
   cell: (row: T) => ComponentChildren;
 }
+
+const classOf = <T,>(c: Column<T>) => [c.number ? "num" : "", c.roomy ? "roomy" : ""].filter(Boolean).join(" ");
 
 const lineHeight = 28;
 const spare = 12; // rows beyond the edges, so that scrolling does not show gaps
@@ -92,10 +96,10 @@ export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSel
         <thead>
           <tr aria-rowindex={1}>
             {columns.map((c) => (
-              <th key={c.key} scope="col" class={c.number ? "num" : ""} aria-sort={sorted === c.key ? (c.number ? "descending" : "ascending") : undefined}>
+              <th key={c.key} scope="col" class={classOf(c)} aria-sort={sorted === c.key ? (c.number ? "descending" : "ascending") : undefined}>
                 {c.sort && onSort ? (
                   <button class="link" onClick={() => onSort(c.key)}>{c.name}{sorted === c.key ? (c.number ? " ▾" : " ▴") : ""}</button>
-                ) : c.name}
+                ) : c.plain ? <span class="hidden">{c.name}</span> : c.name}
               </th>
             ))}
           </tr>
@@ -114,7 +118,7 @@ export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSel
                 else return;
                 e.preventDefault();
               }}>
-              {columns.map((c) => <td key={c.key} class={c.number ? "num" : ""}>{c.cell(r)}</td>)}
+              {columns.map((c) => <td key={c.key} class={classOf(c)}>{c.cell(r)}</td>)}
             </tr>
           ))}
           {last < rows.length && <tr class="gap" aria-hidden="true"><td colSpan={columns.length} style={{ height: (rows.length - last) * lineHeight + "px" }} /></tr>}

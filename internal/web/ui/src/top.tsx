@@ -39,13 +39,14 @@ export function TopView() {
   const rec = recordingOf(app);
   const by = get(state, "by") || "function";
   const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat, r.cum, r.before?.flat ?? 0, r.before?.cum ?? 0]), data.total, data.unit);
+  const compared = data.before !== undefined;
   const both = (key: "flat" | "cum"): Column<TopRow>[] => {
-    const now: Column<TopRow> = { name: key, key, number: true, sort: true, cell: (r) => value(r[key], data.unit, unit) };
-    if (!data.before) return [now, { name: "of total", key: key + "%", number: true, cell: (r) => <Share part={r[key]} whole={data.total} /> }];
+    const now: Column<TopRow> = { name: key, key, number: true, sort: true, roomy: compared && key === "cum", cell: (r) => value(r[key], data.unit, unit) };
+    if (!compared) return [now, { name: "of total", key: key + "%", number: true, roomy: true, cell: (r) => <Share part={r[key]} whole={data.total} /> }];
     return [
-      { name: key + " before", key: key + " before", number: true, cell: (r) => value(r.before?.[key] ?? 0, data.unit, unit) },
+      { name: key + " before", key: key + " before", number: true, roomy: true, cell: (r) => value(r.before?.[key] ?? 0, data.unit, unit) },
       now,
-      { name: "change", key: key + " change", number: true, cell: (r) => <Delta from={r.before?.[key] ?? 0} to={r[key]} unit={data.unit} chosen={unit} /> },
+      { name: "change", key: key + " change", number: true, roomy: key === "cum", cell: (r) => <Delta from={r.before?.[key] ?? 0} to={r[key]} unit={data.unit} chosen={unit} /> },
     ];
   };
   const columns: Column<TopRow>[] = [
