@@ -453,7 +453,7 @@ var saved = (() => {
       try {
         regexp(v);
       } catch {
-        return { error: "this is no regular expression" };
+        return { error: "not a valid regular expression" };
       }
     }
     return {};

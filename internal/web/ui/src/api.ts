@@ -74,7 +74,7 @@ class Server implements Api {
       throw new Failure("hone web does not answer: it has stopped, or the connection to it is lost", goOn, true);
     }
     if (r.ok) return text;
-    if (r.status === 403 && !ofFleet) throw new Failure("this page is of a hone web that has stopped; at its address there is another one", goOn, true);
+    if (r.status === 403 && !ofFleet) throw new Failure("this page belongs to a hone web that has stopped; another one runs at its address", goOn, true);
     let said: { error: string; hint?: string };
     try {
       said = JSON.parse(text) as typeof said;

@@ -357,7 +357,7 @@ function checked(pairs: Pair[]): Check {
     try {
       regexp(v);
     } catch {
-      return { error: "this is no regular expression" };
+      return { error: "not a valid regular expression" };
     }
   }
   return {};
