@@ -141,7 +141,7 @@ func TestLoadRecordLeak(t *testing.T) {
 // TestCompareLoad runs two versions of a server in turns, of which the new one allocates twice as much, and compares two runs
 // that were recorded.
 func TestCompareLoad(t *testing.T) {
-	testrun.Live(t, "loads servers for half a minute")
+	testrun.Nightly(t, "loads servers for half a minute")
 	t.Parallel()
 	old, changed := known(t), known(t)
 	file := filepath.Join(changed, "main.go")
