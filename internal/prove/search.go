@@ -32,6 +32,7 @@ type search struct {
 	away       [2][]bool         // of the package that this one is called for: the same
 	history    []*worker.Program // since the workers were started
 	restarted  time.Time         // when that was
+	unhurried  bool              // what changed takes long
 	dirty      bool              // a difference was seen since then: what they hold may differ
 	foundAt    time.Time
 	clock
@@ -46,7 +47,7 @@ type state struct {
 	agreed     []agreed // programs for benchmarks: those of tests, and those that reached something new
 	size       int      // of the next batch
 	executions int
-	invalid    int // programs that could not be made
+	invalid    int // programs that could not be made, or that neither version ended
 	quiet      int // executions since something new was seen
 	deaths     int
 	found      bool // a grave difference
@@ -112,7 +113,7 @@ const (
 
 // limit is how long one program may take in a search: a fiftieth of its time, so that a few slow calls do not take all of it.
 func (f *search) limit() time.Duration {
-	if f.opt.Executions > 0 {
+	if f.opt.Executions > 0 || f.unhurried {
 		return runLimit
 	}
 	return min(runLimit, max(leastLimit, f.opt.Time/50))
@@ -319,6 +320,10 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			f.dirty = f.dirty || old.Status != now.Status
 			continue
 		}
+		if old.Status == now.Status && old.Status != worker.Done {
+			st.invalid++ // neither answered: there is nothing to compare
+			continue
+		}
 		f.executions++
 		st.executions++
 		st.quiet++
@@ -384,6 +389,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		if st.deaths > 2 {
 			f.calm[t] = true
 		}
+		f.unhurried = f.unhurried || st.deaths > 1 && st.executions == 0 && t.distance == 0
 		if st.deaths > 40 {
 			st.done = true
 		}
