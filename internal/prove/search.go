@@ -347,7 +347,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			kind += " with nil" // which must not keep others from being looked at
 		}
 		if isUp {
-			f.leaveOpen(list[i])
+			if !late(old) && !late(now) { // which is soon said, with little time for each
+				f.leaveOpen(list[i])
+			}
 			continue
 		}
 		if f.busy[kind] >= 3 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 || f.over() && !f.foundAt.IsZero() {
