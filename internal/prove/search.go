@@ -32,6 +32,7 @@ type search struct {
 	away       [2][]bool         // of the package that this one is called for: the same
 	history    []*worker.Program // since the workers were started
 	restarted  time.Time         // when that was
+	unhurried  bool              // what changed takes long
 	dirty      bool              // a difference was seen since then: what they hold may differ
 	foundAt    time.Time
 	clock
@@ -46,7 +47,7 @@ type state struct {
 	agreed     []agreed // programs for benchmarks: those of tests, and those that reached something new
 	size       int      // of the next batch
 	executions int
-	invalid    int // programs that could not be made
+	invalid    int // programs that could not be made, or that neither version ended
 	quiet      int // executions since something new was seen
 	deaths     int
 	found      bool // a grave difference
@@ -112,7 +113,7 @@ const (
 
 // limit is how long one program may take in a search: a fiftieth of its time, so that a few slow calls do not take all of it.
 func (f *search) limit() time.Duration {
-	if f.opt.Executions > 0 {
+	if f.opt.Executions > 0 || f.unhurried {
 		return runLimit
 	}
 	return min(runLimit, max(leastLimit, f.opt.Time/50))
@@ -177,7 +178,7 @@ func (f *search) rounds(ctx context.Context) error {
 		if err := f.batch(ctx, t, st); err != nil {
 			return err
 		}
-		st.spent += time.Since(began)
+		st.spent += min(time.Since(began), max(batchTime, f.opt.Time/20)) // no more: on a busy machine any call can take seconds
 		most := f.opt.Executions
 		if st.found {
 			most = (most + 3) / 4 // the rest of the time is for the others
@@ -319,6 +320,10 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			f.dirty = f.dirty || old.Status != now.Status
 			continue
 		}
+		if old.Status == now.Status && old.Status != worker.Done {
+			st.invalid++ // neither answered: there is nothing to compare
+			continue
+		}
 		f.executions++
 		st.executions++
 		st.quiet++
@@ -342,7 +347,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			kind += " with nil" // which must not keep others from being looked at
 		}
 		if isUp {
-			f.leaveOpen(list[i])
+			if !late(old) && !late(now) { // which is soon said, with little time for each
+				f.leaveOpen(list[i])
+			}
 			continue
 		}
 		if f.busy[kind] >= 3 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 || f.over() && !f.foundAt.IsZero() {
@@ -384,6 +391,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		if st.deaths > 2 {
 			f.calm[t] = true
 		}
+		f.unhurried = f.unhurried || st.deaths > 1 && st.executions == 0 && t.distance == 0
 		if st.deaths > 40 {
 			st.done = true
 		}

@@ -251,7 +251,7 @@ func (s *server) watch(done chan struct{}) {
 }
 
 // leastWait is how long a program that waits is given: it may only wait for its turn.
-const leastWait = 300 * time.Millisecond
+const leastWait = 700 * time.Millisecond
 
 // tooLong reports whether a program took too long: by CPU time, as a busy machine makes everything take longer; and by the
 // clock when it does nothing but wait. One of many processes on a busy machine still gets more than a fiftieth.
