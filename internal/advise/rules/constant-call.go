@@ -58,12 +58,15 @@ var constantCall = &advise.Rule{
 	},
 }
 
-// constantName returns a name for a result: that of the variable which it is given to, or one made of the function.
+// constantName returns a name for a result: that of the variable which it is given to, or one made of the function that returns it or makes it.
 func constantName(f *code.Func, call *ast.CallExpr, fn *types.Func) string {
 	if st, ok := f.Parent(call).(*ast.AssignStmt); ok && st.Tok == token.DEFINE && len(st.Lhs) == 1 {
 		if id := code.AsIdent(st.Lhs[0]); id != nil && !code.IsBlank(id) {
 			return id.Name
 		}
+	}
+	if _, ok := f.Parent(call).(*ast.ReturnStmt); ok {
+		return text.LowerFirst(f.Decl.Name.Name) + "Result"
 	}
 	return text.LowerFirst(fn.Name()) + "Result"
 }

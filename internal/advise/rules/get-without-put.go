@@ -27,6 +27,10 @@ var getWithoutPut = &advise.Rule{
 	NoFix: missing.NoPlaceForDefer,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
+			if field := keptIn(p.Func, call); field != nil {
+				keptForGood(p, call, field)
+				return
+			}
 			if p.Calls(call, "(*sync.Pool).Get") == nil {
 				return
 			}
@@ -39,9 +43,7 @@ var getWithoutPut = &advise.Rule{
 			if len(lost) == 0 {
 				return
 			}
-			c := p.Cost(call, func(c *cost.Chain) bool {
-				return c.First() == "sync.(*Pool).Get" && slices.ContainsFunc(c.Below, func(b string) bool { return !symbol.IsRuntime(b) && !strings.HasPrefix(b, "sync.") })
-			})
+			c := p.Cost(call, func(c *cost.Chain) bool { return c.First() == "sync.(*Pool).Get" && callsNew(c) })
 			f := advise.Finding{
 				Title:  "Get without Put",
 				Claim:  fmt.Sprintf("%s is taken out of %s and never put back, so that the pool is empty, and its New is called each time", x.Name(), from),
@@ -83,6 +85,111 @@ var getWithoutPut = &advise.Rule{
 			p.Report(call, c, f)
 		})
 	},
+}
+
+// callsNew reports whether the New of a pool was called below Get.
+func callsNew(c *cost.Chain) bool {
+	at := slices.Index(c.Below, "sync.(*Pool).Get")
+	return at >= 0 && slices.ContainsFunc(c.Below[at:], func(b string) bool { return !symbol.IsRuntime(b) && !strings.HasPrefix(b, "sync.") })
+}
+
+// keptIn returns the field that is given what comes out of a pool, by Get or by a function of the package that only calls it.
+func keptIn(f *code.Func, call *ast.CallExpr) *types.Var {
+	if f.Calls(call, "(*sync.Pool).Get") == nil && !handsOut(f, f.Callee(call)) {
+		return nil
+	}
+	var e ast.Node = call
+	if t, ok := f.Parent(e).(*ast.TypeAssertExpr); ok {
+		e = t
+	}
+	var to ast.Expr
+	switch up := f.Parent(e).(type) {
+	case *ast.KeyValueExpr:
+		if _, ok := f.Parent(up).(*ast.CompositeLit); ok && up.Value == e {
+			to = up.Key
+		}
+	case *ast.AssignStmt:
+		if sel, ok := ast.Unparen(up.Lhs[0]).(*ast.SelectorExpr); ok && len(up.Lhs) == 1 {
+			to = sel.Sel
+		}
+	}
+	id, ok := to.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	field, _ := f.Info().Uses[id].(*types.Var)
+	if field == nil || !field.IsField() || field.Exported() {
+		return nil
+	}
+	return field
+}
+
+// handsOut reports whether a function of the package returns what it takes from a pool, and does nothing else with it.
+func handsOut(f *code.Func, fn *types.Func) bool {
+	if fn == nil || fn.Pkg() != f.Pkg.Types {
+		return false
+	}
+	decl, _ := f.DeclOf(fn)
+	if decl == nil || decl.Body == nil || len(decl.Body.List) != 1 {
+		return false
+	}
+	ret, ok := decl.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) != 1 {
+		return false
+	}
+	e := ast.Unparen(ret.Results[0])
+	if t, ok := e.(*ast.TypeAssertExpr); ok {
+		e = ast.Unparen(t.X)
+	}
+	return f.Calls(e, "(*sync.Pool).Get") != nil
+}
+
+// keptForGood is about what goes from a pool into a field that nothing takes it from again.
+func keptForGood(p *advise.Pass, call *ast.CallExpr, field *types.Var) {
+	above := p.Pkg.Above()
+	for id, o := range p.Info().Uses {
+		if o != types.Object(field) {
+			continue
+		}
+		sel, ok := above[id].(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		switch up := above[sel].(type) {
+		case *ast.CallExpr: // which may put it back
+			if fn := p.Callee(up); up.Fun != ast.Expr(sel) && (fn == nil || fn.Pkg() != p.Pkg.Types || takesBack(p.Func, fn)) {
+				return
+			}
+		case *ast.AssignStmt:
+			if slices.Contains(up.Rhs, ast.Expr(sel)) {
+				return
+			}
+		case *ast.ValueSpec, *ast.ReturnStmt, *ast.CompositeLit, *ast.KeyValueExpr:
+			return
+		}
+	}
+	p.Report(call, p.Cost(call, callsNew), advise.Finding{
+		Title:  "Get without Put",
+		Claim:  fmt.Sprintf("what comes out of the pool stays in the field %s, which nothing takes it from again, so that the pool is empty, and its New is called each time", field.Name()),
+		Advice: "take it from the pool where it is used, and put it back there; or put it back when its owner is done",
+		Risk:   "who still has it when it is back in the pool shares it with somebody else",
+		NoFix:  missing.OwnerDone.Of(field.Name()),
+		Callee: "sync.(*Pool).Get",
+	})
+}
+
+// takesBack reports whether a function of the package may put something into a pool.
+func takesBack(f *code.Func, fn *types.Func) bool {
+	decl, q := f.DeclOf(fn)
+	if decl == nil || decl.Body == nil {
+		return true
+	}
+	in, found := f.In(q, decl), false
+	ast.Inspect(decl.Body, func(n ast.Node) bool {
+		found = found || in.Calls(n, "(*sync.Pool).Put") != nil
+		return !found
+	})
+	return found
 }
 
 // taken returns the variable that is given what comes out of a pool, and the statement that does it.

@@ -71,14 +71,19 @@ var objectWithReset = &advise.Rule{
 			case p.Decl.Name.Name == "main" || p.Statement(st) != st || !flow.OnlyRead(p.Func, x, st):
 				f.NoFix = missing.MayBeOtherAtReturn.Of(x.Name())
 			case p.Worth(c):
-				pool := p.NewName(text.LowerFirst(x.Name()) + "Pool")
+				base := x.Name()
 				p.Need("sync")
 				if named, ok := types.Unalias(deref(x.Type())).(*types.Named); ok && named.Obj().Pkg() != p.Pkg.Types {
+					base = named.Obj().Name()
 					p.Need(named.Obj().Pkg().Path())
 				}
-				f.Fixes = p.Fix(report.Ownership, "take it from a pool",
-					edit.Declare(p.Func, fmt.Sprintf("var %s = sync.Pool{New: func() any { return %s }}", pool, p.Src(call))),
-					edit.Replace(st, fmt.Sprintf("%s := %s.Get().(%s)\ndefer %s.Put(%s)\n%s.Reset()", x.Name(), pool, name, pool, x.Name(), x.Name())))
+				decl := "var %s = sync.Pool{New: func() any { return " + strings.ReplaceAll(p.Src(call), "%", "%%") + " }}"
+				pool, declared := p.SharedName(text.LowerFirst(base)+"Pool", decl)
+				edits := []edit.Edit{edit.Replace(st, fmt.Sprintf("%s := %s.Get().(%s)\ndefer %s.Put(%s)\n%s.Reset()", x.Name(), pool, name, pool, x.Name(), x.Name()))}
+				if !declared {
+					edits = append(edits, edit.Declare(p.Func, fmt.Sprintf(decl, pool)))
+				}
+				f.Fixes = p.Fix(report.Ownership, "take it from a pool", edits...)
 			}
 			p.Report(st, c, f)
 		})

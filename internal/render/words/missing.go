@@ -199,6 +199,7 @@ var missingFacts = map[missing.Fact]string{
 	missing.BelowShare:          "it is below the share that is worth a change",
 
 	missing.NoPlaceForDefer: "Put is called in a way that a deferred call cannot take the place of",
+	missing.OwnerDone:       "%s is a field, and the code does not show when its owner is done with it",
 	missing.NotResetForPool: "%s would come back as it was left: it has to be reset behind Get, or before Put",
 	missing.PutsOther:       "%s at line %s puts back something else, or into another pool",
 	missing.ReliesOnNew:     "they would have to be cleared where the code relies on them being new",

@@ -214,6 +214,7 @@ const (
 // Pools and what is used again.
 const (
 	NoPlaceForDefer Fact = "no-place-for-defer"
+	OwnerDone       Fact = "owner-done"
 	NotResetForPool Fact = "not-reset-for-pool"
 	PutsOther       Fact = "puts-other"
 	ReliesOnNew     Fact = "relies-on-new"

@@ -68,7 +68,38 @@ func handed() *bytes.Buffer {
 	return buf
 }
 
+var scratches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func getScratch() *bytes.Buffer { return scratches.Get().(*bytes.Buffer) }
+
+func putScratch(b *bytes.Buffer) {
+	b.Reset()
+	scratches.Put(b)
+}
+
+type encoder struct{ scratch *bytes.Buffer }
+
+func newEncoder() *encoder {
+	return &encoder{scratch: getScratch()} // cost: main.getScratch sync.(*Pool).Get main.init.func9; want
+}
+
+func (e *encoder) encode(s string) int {
+	e.scratch.Reset()
+	e.scratch.WriteString(s)
+	return e.scratch.Len()
+}
+
+type closer struct{ scratch *bytes.Buffer }
+
+func newCloser() *closer {
+	return &closer{scratch: getScratch()} // cost: main.getScratch sync.(*Pool).Get main.init.func9
+}
+
+func (c *closer) Close() { putScratch(c.scratch) }
+
 func main() {
+	fmt.Println(newEncoder().encode("ab"))
+	newCloser().Close()
 	for _, s := range []string{"", "a", "ba"} {
 		n, err := sometimes(s)
 		fmt.Println(never(s), n, err, dirty(s), string(leaves(s)), good(s), handed().Len(), writes(s))
