@@ -444,18 +444,6 @@ func TestPageCSP(t *testing.T) {
 	p.forgive("inline script")
 }
 
-// A narrow screen scrolls down, not sideways.
-func TestPageNarrow(t *testing.T) {
-	p := open(t, serve(t, kinds(t)["labels"], run2()), 390, 844)
-	for _, view := range pageViews {
-		p.visit("/" + view)
-		over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`)
-		if over > 0 {
-			t.Errorf("%s is %d pixels wider than the screen", view, over)
-		}
-	}
-}
-
 // axe-core finds nothing in any tab of any kind of page, in either theme: neither what breaks a rule of WCAG nor what it calls best practice.
 func TestPageAccessibility(t *testing.T) {
 	testrun.Live(t, "goes through pages in a browser")

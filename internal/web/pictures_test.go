@@ -24,12 +24,20 @@ func TestPictures(t *testing.T) {
 	hi, module := recordedHi(t)
 	_, advised := serveWith(t, web.Options{Advise: module}, nil, hi)
 	const known = `document.documentElement.dataset.advising === "0"`
-	for _, c := range []struct{ name, path, ready string }{
-		{"findings", "/overview", known + ` && document.querySelector(".finding .code-change").open === (document.querySelector(".finding .code-change").open = true)`},
-		{"findings-flame", "/flame?ui.sel=example.com/hi/stage0.handleHi", known + ` && document.querySelector(".legend .flag") !== null`},
+	compiler, err := os.ReadFile("testdata/compile.pb.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := serve(t, compiler)
+	for _, c := range []struct{ name, address, path, ready string }{
+		{"flame", compiled, "/flame?ui.q=mallocgc", `/matched/.test(document.querySelector(".matched")?.innerText ?? "")`},
+		{"calltree", compiled, "/calltree", `document.querySelectorAll(".table tbody tr").length > 10`},
+		{"graph", compiled, "/graph?limit=30", `document.querySelector(".graph").shadowRoot?.querySelector(".way") !== null`},
+		{"findings", advised, "/overview", known + ` && document.querySelector(".finding .code-change").open === (document.querySelector(".finding .code-change").open = true)`},
+		{"findings-flame", advised, "/flame?ui.sel=example.com/hi/stage0.handleHi", known + ` && document.querySelector(".legend .flag") !== null`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := open(t, advised, 1280, 800)
+			p := open(t, c.address, 1280, 800)
 			eval[bool](p, `(localStorage.setItem("hone-theme", "light"), true)`)
 			p.visit(c.path)
 			p.wait(c.ready)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -282,6 +284,24 @@ func TestMalformed(t *testing.T) {
 }
 
 // TestDownload gets every form.
+// A view for a ticket fits into one: what is small is left out, and the file says so.
+func TestDownloadForTicket(t *testing.T) {
+	b, err := os.ReadFile("testdata/compile.pb.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, h := serverOf(t, "main 1\n")
+	if s.in[0].Profile, err = profile.Parse(bytes.NewReader(b)); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{"flame"} {
+		got := get(s, h, "/download/markdown?view="+of).Body.String()
+		if len(got) > 60_000 || !strings.Contains(got, "ssa.Compile") {
+			t.Errorf("%s has %d bytes and ends in %q", of, len(got), got[max(0, len(got)-200):])
+		}
+	}
+}
+
 func TestDownload(t *testing.T) {
 	s, h := serverOf(t, "main;work;read 3\nmain;idle 1\n")
 	for _, d := range downloads {

@@ -124,7 +124,7 @@ export function TracesView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const list = data.traces ?? [];
   if (list.length === 0) return <Nothing head={data} />;
-  const shown = list.slice(0, limit);
+  const shown = [...list].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   return (
     <div class="main page scrolls" tabIndex={0} role="region" aria-label="Samples">
       <p class="quiet">
