@@ -255,7 +255,7 @@ func TestKeys(t *testing.T) {
 			if err := k.Set(&q, v); err != nil || reflect.DeepEqual(q, Query{}) {
 				t.Errorf("%s=%s: %+v, %v", k.Name, v, q, err)
 			}
-			if err := k.Set(&q, v); err != nil || k.Repeats != (len(q.Refs)+len(q.Base)+len(q.Steps) == 2) {
+			if err := k.Set(&q, v); err != nil || k.Repeats != (len(q.Refs)+len(q.Base)+len(q.BaseTags)+len(q.Steps) == 2) {
 				t.Errorf("%s=%s twice: %+v, %v; repeats is %v", k.Name, v, q, err, k.Repeats)
 			}
 			roundTrip(t, q)

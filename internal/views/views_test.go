@@ -110,7 +110,7 @@ func TestParse(t *testing.T) {
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
 		{in: "callgrind 20", err: "callgrind takes no argument"},
 		{in: "info x", err: "info x: info takes no argument"},
-		{in: "top fcous=json", err: `unknown key "fcous"; did you mean focus?; the keys of top are ref, base, metric, at, focus,`},
+		{in: "top fcous=json", err: `unknown key "fcous"; did you mean focus?; the keys of top are ref, base, base-tag, metric, at, focus,`},
 		{in: "traces base=x", err: "traces has no key base; its keys are ref, metric,"},
 	}
 	for _, tt := range tests {

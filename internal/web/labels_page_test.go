@@ -113,6 +113,16 @@ func TestPageFiles(t *testing.T) {
 	p.forgive("422")
 	p.click(".refused button", "Close")
 
+	// Dropping is choosing.
+	eval[bool](p, `(() => {
+		const dataTransfer = new DataTransfer();
+		dataTransfer.items.add(new File(["main.main;main.fell 2\n"], "fell.folded"));
+		for (const type of ["dragenter", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+		return true;
+	})()`)
+	p.wait(`new URLSearchParams(location.search).get("ref") === "fell.folded" && document.querySelector("tbody")?.innerText.includes("main.fell") === true`)
+	p.settled()
+
 	p.click("header summary", "Views")
 	p.wait(`document.querySelector(".saved-views")?.innerText.includes("No view is saved yet") === true`)
 	eval[bool](p, `(() => { const i = document.querySelector(".saved-views input"); i.value = "mine"; i.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)

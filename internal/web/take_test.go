@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
 )
 
 // sent answers a request with a body that the page of a server makes.
@@ -178,5 +181,48 @@ func TestMarkdownForTicket(t *testing.T) {
 		if !strings.Contains(w.Body.String(), "limit") {
 			t.Errorf("%s does not say that rows are left out", view)
 		}
+	}
+}
+
+// Labels are compared in a store, too, which opens what pages name.
+func TestLabelsOfStore(t *testing.T) {
+	h := OfStore(Options{}, func(_ context.Context, ref string) (*recording.Recording, error) {
+		if ref != "store:shop" {
+			return nil, fmt.Errorf("no %s", ref)
+		}
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+		b.Functions = []profile.Function{{Name: "main.a"}}
+		b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{}}}}
+		b.Renumber()
+		for i, endpoint := range []string{"/a", "/b", "/c"} {
+			b.Add([]uint32{0}, b.Labels([]profile.Label{{Key: "endpoint", Str: endpoint}}), []int64{int64(i + 1)})
+		}
+		p, err := b.Profile()
+		if err != nil {
+			return nil, err
+		}
+		return (&recording.Recording{Ref: ref, Profile: p}).Numbered(), nil
+	})
+	for path, want := range map[string][2]int64{
+		"/api/diff?ref=store:shop&base=store:shop&tag=endpoint%3D/a&base-tag=endpoint%3D/c":           {1, 3},
+		"/api/diff?ref=store:shop&tag=endpoint%3D/b&base-tag=endpoint%3D/a&base-tag=endpoint%3D/%5Ba": {2, 1},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		var got report.Diff
+		if strings.Contains(path, "%5B") {
+			if w.Code != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+			continue
+		}
+		if answered(t, w, &got); got.Rows[0].Flat != want[0] || got.Rows[0].FlatBefore != want[1] {
+			t.Errorf("%s: %+v", path, got.Rows)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/api/open?name=x", strings.NewReader("a 1\n")))
+	if w.Code == http.StatusOK {
+		t.Error("a store takes files of pages")
 	}
 }

@@ -21,12 +21,9 @@ const (
 	sampleLate   = 25_000_000
 )
 
-// A NoSamplesError says that there are no samples in an execution trace.
-type NoSamplesError struct{}
-
-func (e *NoSamplesError) Error() string {
-	return "the execution trace has no CPU samples: it has them when a CPU profile is recorded at the same time"
-}
+// errNoSamples says that there are no samples in an execution trace.
+var errNoSamples = hint.Errorf(hint.Text{hint.Ask("record"), " with ", hint.Option{Name: "trace"}, " records both"},
+	"the execution trace has no CPU samples: it has them when a CPU profile is recorded at the same time")
 
 // sampled are samples of an execution trace as a question leaves them.
 type sampled struct {
@@ -48,7 +45,7 @@ func (c *flameChart) samples(rec *recording.Recording, q query.Query) error {
 		return err
 	}
 	if t == nil {
-		return &TimelessError{}
+		return errTimeless
 	}
 	p, err := recording.Once(t, "samples", func(t *exectrace.Trace) (*profile.Profile, error) {
 		p, err := waits.Samples(t)
@@ -61,7 +58,7 @@ func (c *flameChart) samples(rec *recording.Recording, q query.Query) error {
 		return err
 	}
 	if p.NumSamples() == 0 {
-		return &NoSamplesError{}
+		return errNoSamples
 	}
 	q.Metric = ""
 	one := rec.WithProfile(p.WithHeader(withDefault(p.Header)), "samples")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -21,12 +22,9 @@ const (
 	chartCalls  = 30
 )
 
-// A TimelessError says that profiles do not know when things happened.
-type TimelessError struct{}
-
-func (e *TimelessError) Error() string {
-	return "a profile does not know when things happened; a flame chart needs a recording, which has a profile of each second, or an execution trace"
-}
+// errTimeless says that profiles do not know when things happened.
+var errTimeless = hint.Errorf(hint.Text{hint.Ask("record"), " makes a recording, which has a profile of each second"},
+	"a profile does not know when things happened, so it has no flame chart")
 
 // FlameChart shows calls in the order of time: a flame graph of each part of a recording, or the samples of the CPU profile in an
 // execution trace.
@@ -48,7 +46,7 @@ func FlameChart(in []*recording.Recording, q query.Query) (report.Report, error)
 	case traced, kind == "" && slices.Contains(in[0].Metrics(), recording.Execution.Name):
 		err = c.samples(in[0], q)
 	case kind == "":
-		err = &TimelessError{}
+		err = errTimeless
 	default:
 		err = c.parts(in[0], kind, q)
 	}
@@ -158,7 +156,7 @@ func (c *flameChart) parts(rec *recording.Recording, kind string, q query.Query)
 	}
 	spans := chartSpans(rec.Profiles(kind).Parts(), kind, q.At)
 	if len(spans) == 0 {
-		return &TimelessError{}
+		return errTimeless
 	}
 	share := min(max(float64(len(spans))/2048, minFlameShare), 0.005)
 	if q.Min != 0 {
