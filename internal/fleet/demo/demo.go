@@ -250,7 +250,7 @@ func (f *Fleet) live(ctx context.Context, last time.Time) error {
 		case <-tick.C:
 		}
 		if s := f.services[n%len(f.services)]; n%2 == 0 { // a second of work in half a minute
-			if r := s.running(s.instances[len(s.instances)-1].name, f.Now().Sub(f.began)); r.worker != nil {
+			if r := s.running(s.instances[len(s.instances)-1].name, f.Now().Sub(f.began)); r.worker != nil && r.measured.samples < enough {
 				if err := errors.Join(r.work(ctx, 1), s.compose(), r.save(f.Folder)); err != nil {
 					return err
 				}

@@ -205,6 +205,9 @@ func (t *template) add(more *template) (*template, error) {
 		return nil, err
 	}
 	sum := *more
+	if t.allocated > more.allocated { // more requests say better what one allocates
+		sum.heap, sum.goroutine, sum.allocated = t.heap, t.goroutine, t.allocated
+	}
 	sum.cpu, sum.requests, sum.samples = cpu, t.requests+more.requests, t.samples+more.samples
 	return &sum, nil
 }
@@ -239,7 +242,7 @@ func (s *service) compose() error {
 	var rest profile.Merger
 	requests := 0
 	for _, r := range s.releases {
-		if r.measured == nil {
+		if r.measured == nil || r.since > 0 { // one that comes later must not change what others cost
 			continue
 		}
 		requests += r.measured.requests
