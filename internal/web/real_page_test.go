@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +28,11 @@ func realProfiles(t *testing.T) []realProfile {
 	}
 	out := []realProfile{{"compile", kept}}
 	// What the Go distribution builds the compiler with is another one, a hundred times as large.
-	if pgo := filepath.Join(runtime.GOROOT(), "src", "cmd", "compile", "default.pgo"); fileExists(pgo) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pgo := filepath.Join(strings.TrimSpace(string(root)), "src", "cmd", "compile", "default.pgo"); fileExists(pgo) {
 		out = append(out, realProfile{"pgo", pgo})
 	}
 	return out
