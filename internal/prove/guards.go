@@ -32,7 +32,7 @@ var (
 	saysUnsafe      = regexp.MustCompile(`(?i)(\bnot\b|n't\b|\bnever\b|\bno\b|\bwithout\b|\bunless\b)[^.]{0,60}\b(goroutine|thread|concurren|safe|simultaneous|parallel|synchroni)|\b(non|un)[- ]?(thread|concurren|goroutine|synchroni|safe)|\bmust (be called|hold|not)|should (only )?be called|caller (must|should|is)|before (any|the|calling|use)|only once|single goroutine|one goroutine|\bmutex is held|\block(s)? (is|are|must be) held`)
 	aboutGoroutines = regexp.MustCompile(`(?i)goroutine|thread|concurren|parallel|simultaneous|\brace`)
 	// settings are names of functions that programs call before they start goroutines.
-	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
+	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Define|On[A-Z]|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
 	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
@@ -268,7 +268,7 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 	return g.shared(t, made, saysSafe.MatchString(g.docs[key]), func(locks bool) bool {
 		switch {
 		case locks:
-			return g.locks(key) || !settings.MatchString(method)
+			return g.locks(key) || !settings.MatchString(method) && !g.setsFields(key)
 		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
 			return true
 		}
@@ -286,6 +286,30 @@ func (g *guards) owns(t *types.TypeName) bool {
 func (g *guards) locks(key string) bool {
 	d := g.decls[key]
 	return d != nil && (g.direct[key] || slices.ContainsFunc(d.uses, func(u string) bool { return g.direct[u] }))
+}
+
+// setsFields reports whether all that a method does is to set fields of its receiver to what its caller gave: an option, whatever its name.
+func (g *guards) setsFields(key string) bool {
+	d := g.decls[key]
+	if d == nil {
+		return false
+	}
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok || fn.Body == nil || fn.Recv.NumFields() == 0 || fn.Type.Params.NumFields() == 0 || fn.Type.Results.NumFields() > 0 {
+		return false
+	}
+	for _, s := range fn.Body.List {
+		a, ok := s.(*ast.AssignStmt)
+		if !ok || a.Tok != token.ASSIGN {
+			return false
+		}
+		for _, l := range a.Lhs {
+			if _, ok := l.(*ast.SelectorExpr); !ok {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // takesArguments reports whether a method of a type has parameters.

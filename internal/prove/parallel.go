@@ -94,17 +94,18 @@ type ParallelCall struct {
 
 // Names in the source of Parallel.
 const (
-	ParallelTest  = "TestHoneParallel|TestHoneRepeat" // pattern of the tests
-	ParallelOrder = "HONE_RACE_ORDER"                 // environment variable: the number of the call that goroutines begin with; without it, the test is skipped
+	ParallelTest  = parallelMade + "|" + parallelInside + "|" + parallelOutside // pattern of the tests
+	ParallelOrder = "HONE_RACE_ORDER"                                           // environment variable: the number of the call that goroutines begin with; without it, the test is skipped
 	parallelMark  = "// hone:call "
 	groupMark     = "// hone:group"
 	groupEnd      = "// hone:end"
 
-	parallelMade   = "TestHoneParallel"
-	parallelInside = "TestHoneRepeat"
-	callsFile      = "zz_hone_calls_test.go"
-	insideFile     = "zz_hone_repeat_test.go"
-	outsideFile    = "zz_hone_repeat_outside_test.go"
+	parallelMade    = "TestHoneParallel"
+	parallelInside  = "TestHoneRepeat"
+	parallelOutside = "TestHoneOutside" // another name, as tests outside may import the package with a dot
+	callsFile       = "zz_hone_calls_test.go"
+	insideFile      = "zz_hone_repeat_test.go"
+	outsideFile     = "zz_hone_repeat_outside_test.go"
 )
 
 // Limits of the calls that are made in parallel.
