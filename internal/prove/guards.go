@@ -97,7 +97,24 @@ func (g *guards) settings(key string) bool {
 	if saysUnsafe.MatchString(doc) {
 		return true
 	}
-	return !g.locked[key] && (settings.MatchString(key) || g.sets(key))
+	return !g.locked[key] && (settings.MatchString(key) || g.sets(key)) || g.flags(key)
+}
+
+// flags reports whether a function uses the flags of the program, which are declared before there are goroutines.
+func (g *guards) flags(key string) bool {
+	d := g.decls[key]
+	if d == nil {
+		return false
+	}
+	found := false
+	ast.Inspect(d.node, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			p, ok := g.pkg.TypesInfo.Uses[id].(*types.PkgName)
+			found = found || ok && p.Imported().Path() == "flag"
+		}
+		return !found
+	})
+	return found
 }
 
 // sets reports whether all that a function does for its caller is to set variables of the package.

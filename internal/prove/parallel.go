@@ -235,6 +235,9 @@ func (f *search) sound(ctx context.Context, out map[*target][]*worker.Program) e
 // else gets.
 func (f *search) outside(p *worker.Program) bool {
 	return !slices.ContainsFunc(p.Steps, func(s worker.Step) bool {
+		if e := f.entries[s.Func]; e.method && !e.called && e.key == "" && len(e.params) > 0 && !types.IsInterface(e.params[0]) {
+			return true // what another package made, which may have rules of its own: nothing more after Write
+		}
 		for part := range strings.SplitSeq(f.entries[s.Func].key, ".") {
 			if part != "" && !token.IsExported(part) {
 				return true
@@ -633,7 +636,7 @@ func (w *parallelWriter) write(s *side) (*Parallel, error) {
 	for _, g := range w.groups {
 		fmt.Fprintf(&body, "honeParallel(%d, func() []func() {\n%s\nreturn []func(){\n", len(w.groups), g.setup)
 		for _, i := range g.calls {
-			fmt.Fprintf(&body, "func() {\n%s%d\n%s\n},\n", parallelMark, i, w.calls[i].Text)
+			fmt.Fprintf(&body, "%s\nfunc() {\n%s%d\n%s\n},\n%s\n", groupMark, parallelMark, i, w.calls[i].Text, groupEnd)
 		}
 		body.WriteString("}\n})\n")
 	}
