@@ -38,6 +38,9 @@ var (
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
 	// gets are those of them that change what they are called on where they take an argument: Name("x") gives a name.
 	gets = regexp.MustCompile(`^(String|Error|Len|Size|Cap|Name|Kind|Type|Empty|Bytes)$`)
+	// loggers are names of types that all of a program writes logs with, and logs is how.
+	loggers = regexp.MustCompile(`(Logger|Entry)$`)
+	logs    = regexp.MustCompile(`^(Log|Trace|Debug|Info|Notice|Warn|Warning|Error|Print)(f|ln|w)?$`)
 	// compiled are names of types of which programs make one value at the start, and use it wherever they need it; uses is what
 	// they do with it. Builders, and what collects results such as a validator with Check, are not among them.
 	compiled = regexp.MustCompile(`(Template|Program|Expression|Expr|Schema|Validator|Validate|Policy|Pattern|Regexp?|Glob|Selector|Matcher|Localizer|Translator|Sanitizer|Formatter|Markdown|Minifier|Engine|Rule|Filter|Replacer|Inflector|Humanizer|Converter)$`)
@@ -289,7 +292,7 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
 			return true
 		}
-		return compiled.MatchString(t.Name()) && uses.MatchString(method)
+		return compiled.MatchString(t.Name()) && uses.MatchString(method) || loggers.MatchString(t.Name()) && logs.MatchString(method)
 	})
 }
 
