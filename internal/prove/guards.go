@@ -32,12 +32,15 @@ var (
 	saysUnsafe      = regexp.MustCompile(`(?i)(\bnot\b|n't\b|\bnever\b|\bno\b|\bwithout\b|\bunless\b)[^.]{0,60}\b(goroutine|thread|concurren|safe|simultaneous|parallel|synchroni)|\b(non|un)[- ]?(thread|concurren|goroutine|synchroni|safe)|\bmust (be called|hold|not)|should (only )?be called|caller (must|should|is)|before (any|the|calling|use)|only once|single goroutine|one goroutine|\bmutex is held|\block(s)? (is|are|must be) held`)
 	aboutGoroutines = regexp.MustCompile(`(?i)goroutine|thread|concurren|parallel|simultaneous|\brace`)
 	// settings are names of functions that programs call before they start goroutines.
-	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
+	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Define|On[A-Z]|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
 	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
 	// gets are those of them that change what they are called on where they take an argument: Name("x") gives a name.
 	gets = regexp.MustCompile(`^(String|Error|Len|Size|Cap|Name|Kind|Type|Empty|Bytes)$`)
+	// loggers are names of types that all of a program writes logs with, and logs is how.
+	loggers = regexp.MustCompile(`(Logger|Entry)$`)
+	logs    = regexp.MustCompile(`^(Log|Trace|Debug|Info|Notice|Warn|Warning|Error|Print)(f|ln|w)?$`)
 	// compiled are names of types of which programs make one value at the start, and use it wherever they need it; uses is what
 	// they do with it. Builders, and what collects results such as a validator with Check, are not among them.
 	compiled = regexp.MustCompile(`(Template|Program|Expression|Expr|Schema|Validator|Validate|Policy|Pattern|Regexp?|Glob|Selector|Matcher|Localizer|Translator|Sanitizer|Formatter|Markdown|Minifier|Engine|Rule|Filter|Replacer|Inflector|Humanizer|Converter)$`)
@@ -97,7 +100,24 @@ func (g *guards) settings(key string) bool {
 	if saysUnsafe.MatchString(doc) {
 		return true
 	}
-	return !g.locked[key] && (settings.MatchString(key) || g.sets(key))
+	return !g.locked[key] && (settings.MatchString(key) || g.sets(key)) || g.flags(key)
+}
+
+// flags reports whether a function uses the flags of the program, which are declared before there are goroutines.
+func (g *guards) flags(key string) bool {
+	d := g.decls[key]
+	if d == nil {
+		return false
+	}
+	found := false
+	ast.Inspect(d.node, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			p, ok := g.pkg.TypesInfo.Uses[id].(*types.PkgName)
+			found = found || ok && p.Imported().Path() == "flag"
+		}
+		return !found
+	})
+	return found
 }
 
 // sets reports whether all that a function does for its caller is to set variables of the package.
@@ -268,11 +288,11 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 	return g.shared(t, made, saysSafe.MatchString(g.docs[key]), func(locks bool) bool {
 		switch {
 		case locks:
-			return g.locks(key) || !settings.MatchString(method)
+			return g.locks(key) || !settings.MatchString(method) && !g.setsFields(key)
 		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
 			return true
 		}
-		return compiled.MatchString(t.Name()) && uses.MatchString(method)
+		return compiled.MatchString(t.Name()) && uses.MatchString(method) || loggers.MatchString(t.Name()) && logs.MatchString(method)
 	})
 }
 
@@ -286,6 +306,30 @@ func (g *guards) owns(t *types.TypeName) bool {
 func (g *guards) locks(key string) bool {
 	d := g.decls[key]
 	return d != nil && (g.direct[key] || slices.ContainsFunc(d.uses, func(u string) bool { return g.direct[u] }))
+}
+
+// setsFields reports whether all that a method does is to set fields of its receiver to what its caller gave: an option, whatever its name.
+func (g *guards) setsFields(key string) bool {
+	d := g.decls[key]
+	if d == nil {
+		return false
+	}
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok || fn.Body == nil || fn.Recv.NumFields() == 0 || fn.Type.Params.NumFields() == 0 || fn.Type.Results.NumFields() > 0 {
+		return false
+	}
+	for _, s := range fn.Body.List {
+		a, ok := s.(*ast.AssignStmt)
+		if !ok || a.Tok != token.ASSIGN {
+			return false
+		}
+		for _, l := range a.Lhs {
+			if _, ok := l.(*ast.SelectorExpr); !ok {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // takesArguments reports whether a method of a type has parameters.

@@ -26,3 +26,25 @@ func TestSaysSafe(t *testing.T) {
 		}
 	}
 }
+
+// TestSettings holds which names are those of settings, and which are those of methods that only read.
+func TestSettings(t *testing.T) {
+	for name, want := range map[string]bool{
+		"SetLevel": true, "OnTransition": true, "DefineFormat": true, "AddHook": true, "Configure": true,
+		"Once": false, "Get": false, "Add": false, "Only": false, "Level": false,
+	} {
+		if got := settings.MatchString(name); got != want {
+			t.Errorf("%s is a setting: %v", name, got)
+		}
+	}
+	for name, want := range map[string]bool{"Template": true, "Program": true, "Schema": true, "Query": false, "Builder": false, "Templates": false} {
+		if got := compiled.MatchString(name); got != want {
+			t.Errorf("%s is made once: %v", name, got)
+		}
+	}
+	for name, want := range map[string]bool{"Execute": true, "MustLocalize": true, "LocalizeMessage": true, "Run": true, "Running": false, "Check": false, "Parse": false} {
+		if got := uses.MatchString(name); got != want {
+			t.Errorf("%s uses what was made once: %v", name, got)
+		}
+	}
+}

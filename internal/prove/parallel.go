@@ -94,17 +94,18 @@ type ParallelCall struct {
 
 // Names in the source of Parallel.
 const (
-	ParallelTest  = "TestHoneParallel|TestHoneRepeat" // pattern of the tests
-	ParallelOrder = "HONE_RACE_ORDER"                 // environment variable: the number of the call that goroutines begin with; without it, the test is skipped
+	ParallelTest  = parallelMade + "|" + parallelInside + "|" + parallelOutside // pattern of the tests
+	ParallelOrder = "HONE_RACE_ORDER"                                           // environment variable: the number of the call that goroutines begin with; without it, the test is skipped
 	parallelMark  = "// hone:call "
 	groupMark     = "// hone:group"
 	groupEnd      = "// hone:end"
 
-	parallelMade   = "TestHoneParallel"
-	parallelInside = "TestHoneRepeat"
-	callsFile      = "zz_hone_calls_test.go"
-	insideFile     = "zz_hone_repeat_test.go"
-	outsideFile    = "zz_hone_repeat_outside_test.go"
+	parallelMade    = "TestHoneParallel"
+	parallelInside  = "TestHoneRepeat"
+	parallelOutside = "TestHoneOutside" // another name, as tests outside may import the package with a dot
+	callsFile       = "zz_hone_calls_test.go"
+	insideFile      = "zz_hone_repeat_test.go"
+	outsideFile     = "zz_hone_repeat_outside_test.go"
 )
 
 // Limits of the calls that are made in parallel.
@@ -234,6 +235,9 @@ func (f *search) sound(ctx context.Context, out map[*target][]*worker.Program) e
 // else gets.
 func (f *search) outside(p *worker.Program) bool {
 	return !slices.ContainsFunc(p.Steps, func(s worker.Step) bool {
+		if e := f.entries[s.Func]; e.method && !e.called && e.key == "" && len(e.params) > 0 && !types.IsInterface(e.params[0]) {
+			return true // what another package made, which may have rules of its own: nothing more after Write
+		}
 		for part := range strings.SplitSeq(f.entries[s.Func].key, ".") {
 			if part != "" && !token.IsExported(part) {
 				return true
@@ -632,7 +636,7 @@ func (w *parallelWriter) write(s *side) (*Parallel, error) {
 	for _, g := range w.groups {
 		fmt.Fprintf(&body, "honeParallel(%d, func() []func() {\n%s\nreturn []func(){\n", len(w.groups), g.setup)
 		for _, i := range g.calls {
-			fmt.Fprintf(&body, "func() {\n%s%d\n%s\n},\n", parallelMark, i, w.calls[i].Text)
+			fmt.Fprintf(&body, "%s\nfunc() {\n%s%d\n%s\n},\n%s\n", groupMark, parallelMark, i, w.calls[i].Text, groupEnd)
 		}
 		body.WriteString("}\n})\n")
 	}

@@ -732,9 +732,9 @@ func (r *repeater) qualified(id *ast.Ident) bool {
 // writeRepeated writes the files that repeat tests: one in the package and one outside of it.
 func (g *guards) writeRepeated(all []*borrowed) (files []ParallelFile, calls []ParallelCall, err error) {
 	for _, outer := range []bool{false, true} {
-		name, pkg := insideFile, g.pkg.Types.Name()
+		name, pkg, test := insideFile, g.pkg.Types.Name(), parallelInside
 		if outer {
-			name, pkg = outsideFile, pkg+"_test"
+			name, pkg, test = outsideFile, pkg+"_test", parallelOutside
 		}
 		w := callsWriter{name: name, imports: map[string]string{}}
 		var body strings.Builder
@@ -761,7 +761,7 @@ func (g *guards) writeRepeated(all []*borrowed) (files []ParallelFile, calls []P
 		for _, r := range mine {
 			r.writeTo(&body, len(mine), &w)
 		}
-		text := w.source(pkg, parallelInside, body.String(), named)
+		text := w.source(pkg, test, body.String(), named)
 		file, list, err := w.finish(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("repeating tests of %s: %w", g.pkg.PkgPath, err)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
@@ -150,9 +152,14 @@ func (s *Search) calledBy(sub *subject, p *racelog.Pair) (by, program string) {
 
 func indented(text string) string { return "\t" + strings.ReplaceAll(text, "\n", "\n\t") }
 
+// forTests is files of packages that are there for tests, by the name of their folder.
+var forTests = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`/(\w+_|[a-z]|http|io|zap|log)?(test|tests|testing|testutils?|testhelpers?|mocks?|fakes?)/[^/]+$`)
+})
+
 // ofTests reports whether a race that calls showed is in what tests have beside the code, such as a fake writer, or in the calls
-// themselves: that is not made to be shared.
-func ofTests(r *racelog.Race) bool {
+// themselves: that is not made to be shared. The package itself is in dir.
+func ofTests(r *racelog.Race, dir string) bool {
 	for i := range r.Accesses {
 		stack := r.Accesses[i].Stack
 		for j := range stack {
@@ -163,7 +170,7 @@ func ofTests(r *racelog.Race) bool {
 				}
 				break
 			}
-			if strings.HasSuffix(f.File, "_test.go") {
+			if strings.HasSuffix(f.File, "_test.go") || forTests().MatchString(f.File) && filepath.Dir(f.File) != dir {
 				return true
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
@@ -46,6 +47,36 @@ func TestCalls(t *testing.T) {
 	}
 	if r.Tried.Calls == 0 || len(r.Notes) > 0 {
 		t.Errorf("%d calls, notes %q", r.Tried.Calls, r.Notes)
+	}
+}
+
+// TestOfTests holds that races in what is there for tests are not those of the package, and that others are.
+func TestOfTests(t *testing.T) {
+	const calls = "/m/p/zz_hone_calls_test.go"
+	tests := []struct {
+		files []string // of one access, innermost first
+		want  bool
+	}{
+		{[]string{"/m/p/p.go", calls}, false},
+		{[]string{"/go/src/math/rand/rng.go", "/m/p/p.go", calls}, false},
+		{[]string{"/m/p/fake_test.go", "/m/p/p.go", calls}, true},
+		{[]string{"/m/internal/ztest/writer.go", "/m/p/p.go", calls}, true},
+		{[]string{"/m/contest/c.go", "/m/p/p.go", calls}, false},
+		{[]string{calls}, true},
+		{[]string{"/m/p/p.go", calls, "/m/p/main_test.go"}, false},
+	}
+	for _, tt := range tests {
+		r := racelog.Race{Accesses: []racelog.Access{{Stack: []racelog.Frame{{File: "/m/p/p.go"}, {File: calls}}}, {}}}
+		for _, file := range tt.files {
+			r.Accesses[1].Stack = append(r.Accesses[1].Stack, racelog.Frame{File: file})
+		}
+		if got := ofTests(&r, "/m/p"); got != tt.want {
+			t.Errorf("%v: %v", tt.files, got)
+		}
+	}
+	r := racelog.Race{Accesses: []racelog.Access{{Stack: []racelog.Frame{{File: "/m/mocktest/p.go"}, {File: calls}}}}}
+	if ofTests(&r, "/m/mocktest") {
+		t.Error("a package for tests has no races of its own")
 	}
 }
 

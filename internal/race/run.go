@@ -53,7 +53,7 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 	s.how = append(s.how, how)
 	number := len(s.how) - 1
 	for _, r := range res.log.Races {
-		if how.Calls && ofTests(&r) {
+		if how.Calls && ofTests(&r, sub.dir) {
 			continue
 		}
 		if s.groups.Add(r, number) {

@@ -146,3 +146,6 @@ func (t *Table) Add(row string) {
 func (t *Table) fill(n int)  { t.more(n) }
 func (t *Table) more(n int)  { t.Add(strings.Repeat("x", n&7)) }
 func (t *Table) SetUp(n int) { t.width = n; t.fill(n) }
+
+// Wide is an option.
+func (t *Table) Wide(n int) { t.width = n }
