@@ -257,9 +257,8 @@ func writes(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece) (
 			}
 			continue
 		}
-		appended := v.Append("buf")
-		part, isText := strings.CutPrefix(appended, "append(buf, ")
-		switch part, isText = strings.CutSuffix(part, "...)"); {
+		part, isText := strings.CutSuffix(strings.TrimPrefix(v.Append("buf"), "append(buf, "), "...)")
+		switch {
 		case isText && v.Bytes:
 			lines = append(lines, fmt.Sprintf("%s.Write(%s)", to, part))
 		case isText && v.Expr != "":
