@@ -110,11 +110,11 @@ func TestAgent(t *testing.T) {
 	}
 	source := filepath.Join(dir, "stage0", "hi.go")
 	before, _ := os.ReadFile(source)
-	a.asks("fix", in{"ref": made, "finding": 1, "each": "2s", "budget": "3m"}, `1 fix proven; nothing written`)
+	a.asks("fix", in{"ref": made, "finding": 1, "each": "20s", "budget": "3m"}, `1 fix proven; nothing written`)
 	if after, _ := os.ReadFile(source); string(after) != string(before) {
 		t.Error("a dry run writes")
 	}
-	a.asks("fix", in{"ref": made, "finding": 1, "each": "2s", "budget": "3m", "apply": true}, `1 fix proven`)
+	a.asks("fix", in{"ref": made, "finding": 1, "each": "20s", "budget": "3m", "apply": true}, `1 fix proven`)
 	if after, _ := os.ReadFile(source); !strings.Contains(string(after), "handleHiRE.MatchString") {
 		t.Errorf("the fix is not applied:\n%s", after)
 	}

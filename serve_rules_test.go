@@ -163,7 +163,7 @@ actions:
 		}
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(resp.Body)
-		return strings.Contains(string(text), "labels of limits in the configuration of the server raises it")
+		return strings.Contains(string(text), "set labels under limits in the configuration of the server")
 	})
 	s.stop(t)
 }

@@ -371,7 +371,7 @@ func TestFixStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	hone(t, "push", "--service", "hi", "testdata/docs/advise/hi0.hone")
-	hone(t, "fix", "--source", module, "--each", "5s", "--forget", "store:hi@2026-11-01..2026-12-01", "1")
+	hone(t, "fix", "--source", module, "--each", "30s", "--forget", "store:hi@2026-11-01..2026-12-01", "1")
 	text, err := os.ReadFile(filepath.Join(module, "stage0", "hi.go"))
 	if err != nil || !strings.Contains(string(text), "handleHiRE.MatchString") {
 		t.Errorf("the file after the fix (%v):\n%s", err, text)

@@ -75,8 +75,9 @@ const (
 	usualGain   = 0.03
 	leastShare  = 0.001 // of what is tried with All
 
-	testsShare = 4  // times Each is what a run of the tests of a package may take,
-	trialShare = 12 // and all of a patch, builds included
+	// What a run of the tests of a package may take, and all of a patch with its builds: times Each, but never less than a busy machine needs.
+	testsShare, leastTests = 4, time.Minute
+	trialShare, leastTrial = 12, 3 * time.Minute
 
 	standInShare = 5 // of the budget goes to what stands in for benchmarks: a fifth
 )

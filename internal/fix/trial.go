@@ -168,7 +168,7 @@ func (y *trial) function() string {
 
 // prove puts the patch into the copy for it, and finds out what speaks for it and against it. A patch that takes too long is undecided.
 func (r *run) prove(ctx context.Context, y *trial) error {
-	limited, cancel := context.WithTimeout(ctx, trialShare*r.opt.Each)
+	limited, cancel := context.WithTimeout(ctx, max(trialShare*r.opt.Each, leastTrial))
 	defer cancel()
 	err := r.proveWithin(limited, y)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
@@ -191,7 +191,7 @@ func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 	about := fmt.Sprintf("%s, %s: ", y.finding.Where, y.fix.Title)
 	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
 	opt := prove.Options{
-		Workload: r.opt.Workload != nil, Time: r.opt.Each, TestTime: testsShare * r.opt.Each, Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
+		Workload: r.opt.Workload != nil, Time: r.opt.Each, TestTime: max(testsShare*r.opt.Each, leastTests), Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
 		Flags: r.build, Shared: y.shares(),
 		Say: func(s string) {
 			y.doing, y.since = s, time.Now()
@@ -235,8 +235,8 @@ func (y *trial) shares() bool {
 	return false
 }
 
-// leastLimit is what benchmarks get however little time is left: less tells nothing.
-const leastLimit = 3 * time.Second
+// leastLimit is what benchmarks get however little time is left: less tells nothing on a busy machine. They end when the answer is certain.
+const leastLimit = 12 * time.Second
 
 // steady is how long the machine is taken for as noisy as it was.
 const steady = 3 * time.Minute

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 
@@ -19,6 +20,8 @@ import (
 // programs, talks to other machines, or ends the process.
 type danger struct {
 	calls map[string][]string // full names of functions of the module → full names of what they use
+
+	mu    sync.Mutex // both sides are built at the same time
 	known map[string]string
 
 	refused bool // calls may be ended in front of it, where workers alone make them
@@ -124,7 +127,14 @@ func (d *danger) of(s *side, key string) string {
 	if fn, ok := decl.obj.(*types.Func); ok {
 		name = fn.FullName()
 	}
-	return d.reach(s.name()+" "+name, nil)
+	return d.from(s.name() + " " + name)
+}
+
+// from returns what dangerous thing a function or variable can reach, or "".
+func (d *danger) from(name string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.reach(name, nil)
 }
 
 func (d *danger) reach(name string, above []string) string {

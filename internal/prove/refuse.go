@@ -27,10 +27,10 @@ func (d *danger) leads(v *side, st ast.Stmt) (found string) {
 			if obj.Pkg() == v.pkg.Types {
 				return false // the call ends in there
 			}
-			found = d.reach(v.name()+" "+obj.Origin().FullName(), nil)
+			found = d.from(v.name() + " " + obj.Origin().FullName())
 		case *types.Var:
 			if obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() {
-				found = d.reach(v.name()+" "+obj.Pkg().Path()+"."+obj.Name(), nil)
+				found = d.from(v.name() + " " + obj.Pkg().Path() + "." + obj.Name())
 			}
 		}
 		return found != ""

@@ -45,7 +45,7 @@ func FlameChart(in []*recording.Recording, q query.Query) (report.Report, error)
 	switch {
 	case traced, kind == "" && slices.Contains(in[0].Metrics(), recording.Execution.Name):
 		err = c.samples(in[0], q)
-	case kind == "":
+	case kind == "", len(in[0].Parts[kind]) == 0: // a bare profile, or what a store has added up
 		err = errTimeless
 	default:
 		err = c.parts(in[0], kind, q)

@@ -77,7 +77,7 @@ var Views = []view.View{
 	{
 		Name: "flamechart", Aliases: []string{"flame-chart"},
 		Doc:      "Draw calls in the order of time: each second of a recording, or the CPU samples of an execution trace",
-		Examples: []string{"flamechart", "flamechart at=3s..9s", "flamechart focus=json metric=alloc_space"},
+		Examples: []string{"flamechart", "flamechart focus=json metric=alloc_space"},
 		Uses:     view.Keys("ref metric at", filters, frames, "limit min collapse", values, paths),
 		Timed:    true,
 		Run:      FlameChart,
