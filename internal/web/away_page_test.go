@@ -91,7 +91,7 @@ func TestPageServerStopped(t *testing.T) {
 	other := web.New([]*recording.Recording{{Ref: "other.pprof", Profile: parsed}}, web.Options{Version: "test", Hosts: web.HostsOf(l)})
 	stop = serving(other, again())
 	p.click(".away button", "Try again")
-	p.wait(`document.querySelector(".away")?.innerText.includes("there is another one") === true`)
+	p.wait(`document.querySelector(".away")?.innerText.includes("another one runs at its address") === true`)
 	if n := p.colors(); n < 4 {
 		t.Errorf("beside another server the picture has %d colors", n)
 	}

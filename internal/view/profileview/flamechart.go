@@ -45,7 +45,7 @@ func FlameChart(in []*recording.Recording, q query.Query) (report.Report, error)
 	switch {
 	case traced, kind == "" && slices.Contains(in[0].Metrics(), recording.Execution.Name):
 		err = c.samples(in[0], q)
-	case kind == "", len(in[0].Parts[kind]) == 0: // a bare profile, or what a store has added up
+	case kind == "", stored(in[0]):
 		err = errTimeless
 	default:
 		err = c.parts(in[0], kind, q)
@@ -58,6 +58,11 @@ func FlameChart(in []*recording.Recording, q query.Query) (report.Report, error)
 	}
 	c.listCalls(q)
 	return c.out, nil
+}
+
+// stored reports whether a recording is what a store has added up.
+func stored(r *recording.Recording) bool {
+	return r.Manifest != nil && r.Manifest.How == recording.Stored
 }
 
 // A flameChart is a report.FlameChart in the making.
