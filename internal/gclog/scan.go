@@ -123,6 +123,13 @@ func (s *scanner) span(unit time.Duration) time.Duration {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
+// Begins reports whether s is the beginning of a line about a cycle, as the end of a program cuts it off.
+func Begins(s string) bool {
+	r := scanner{s: s}
+	_, whole := r.cycle()
+	return !whole && strings.HasPrefix(s, "gc ") && (r.short || r.at == len(s))
+}
+
 // cycle reads a line about a cycle, in whatever format.
 func (s *scanner) cycle() (c Cycle, ok bool) {
 	c.Marking = -1

@@ -145,7 +145,7 @@ var leastCalls = map[string]string{
 	"color.go":           `Color(httptest.NewRecorder(), httptest.NewRequest("GET", "/?color=red", nil))`,
 	"boundary.go":        "Overlap(Span{}, Span{})",
 	"empty_accepted.go":  `CheckName("")`,
-	"in_place.go":        "Positive([]int{1})",
+	"in_place.go":        "Positive([]int{0, 1})", // or what shows that memory is shared
 	"last_line.go":       `CountLines(strings.NewReader("a"))`,
 	"reset.go":           "x1 := &Tally{}\nx1.Add(\"\")\nx1.Reset()\nx1.Total()",
 	"words_of_eight.go":  `Checksum([]byte("aaaaaaaa"))`,
