@@ -449,7 +449,7 @@ func runTestsFrom(ctx context.Context, begin func() *time.Timer, in gocmd.Comman
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = in.Dir, in.Env
 	cmd.Env = gocmd.Environ(cmd.Environ())
-	gocmd.Interrupted(cmd)
+	gocmd.InterruptedAll(cmd)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if begin != nil {
