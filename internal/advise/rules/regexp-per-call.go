@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"regexp"
 	"strings"
 
@@ -98,10 +99,31 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	default:
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 		pkg := p.Src(call.Fun.(*ast.SelectorExpr).X)
-		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable",
-			edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+p.Src(call.Args[0])+")"),
-			edit.New(assign.Lhs[0].End(), assign.Lhs[1].End(), ""),
-			edit.New(call.Pos(), call.Args[1].Pos(), v+"."+name+"("))
+		edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+p.Src(call.Args[0])+")")}
+		if not, check := condition(p, assign); check != nil {
+			edits = append(edits, edit.New(check.Init.Pos(), call.Args[1].Pos(), not+v+"."+name+"("), edit.New(call.End(), check.Cond.End(), ""))
+		} else {
+			edits = append(edits, edit.New(assign.Lhs[0].End(), assign.Lhs[1].End(), ""), edit.New(call.Pos(), call.Args[1].Pos(), v+"."+name+"("))
+		}
+		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable", edits...)
 	}
 	p.Report(call, c, f)
+}
+
+// condition returns the if statement that declares a variable for nothing but its condition: if ok, _ := f(); ok, or !ok. Then the call
+// can be the condition.
+func condition(p *advise.Pass, assign *ast.AssignStmt) (not string, check *ast.IfStmt) {
+	check, isIf := p.Parent(assign).(*ast.IfStmt)
+	if !isIf || check.Init != assign || assign.Tok != token.DEFINE {
+		return "", nil
+	}
+	cond := check.Cond
+	if negated, ok := cond.(*ast.UnaryExpr); ok && negated.Op == token.NOT {
+		not, cond = "!", negated.X
+	}
+	used, ok := cond.(*ast.Ident)
+	if !ok || len(p.Func.Uses(p.Info().Uses[used])) != 1 || p.Info().Defs[assign.Lhs[0].(*ast.Ident)] != p.Info().Uses[used] {
+		return "", nil
+	}
+	return not, check
 }

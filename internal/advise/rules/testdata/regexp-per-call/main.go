@@ -23,6 +23,20 @@ func inBytes(b []byte) bool {
 	return false
 }
 
+func no(s string) string {
+	if ok, _ := regexp.MatchString("no", s); !ok { // cost: regexp.MatchString regexp.Compile regexp.compile; want
+		return ""
+	}
+	return s
+}
+
+func used(s string) (string, bool) {
+	if ok, _ := regexp.MatchString("used", s); ok { // cost: regexp.MatchString regexp.Compile regexp.compile; want
+		return s, ok
+	}
+	return "", false
+}
+
 func checked(s string) error {
 	_, err := regexp.MatchString("d", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
 	return err
@@ -44,7 +58,9 @@ func good(s string) bool {
 }
 
 func main() {
-	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold"} {
+	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold", "no", "used"} {
+		fmt.Println(no(s))
+		fmt.Println(used(s))
 		fmt.Println(compiled(s), matched(s), inBytes([]byte(s)), checked(s), unknown("x", s), cold(s), good(s))
 	}
 }
