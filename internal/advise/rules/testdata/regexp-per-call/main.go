@@ -42,6 +42,30 @@ func checked(s string) error {
 	return err
 }
 
+func withError(s string) (bool, error) {
+	re, err := regexp.Compile("e+") // cost: regexp.Compile regexp.compile; want
+	if err != nil {
+		return false, fmt.Errorf("withError: %w", err)
+	}
+	return re.MatchString(s) || re.MatchString(s+"e"), nil
+}
+
+func matchedWithError(s string) (bool, error) {
+	matched, err := regexp.MatchString("f", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	if err != nil {
+		return false, err
+	}
+	return matched, nil
+}
+
+func errorUsedAgain(s string) (bool, error) {
+	matched, err := regexp.MatchString("g", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	if err != nil {
+		return false, err
+	}
+	return matched, err
+}
+
 func unknown(pattern, s string) bool {
 	return regexp.MustCompile(pattern).MatchString(s) // cost: regexp.MustCompile regexp.Compile regexp.compile; want
 }
@@ -61,6 +85,9 @@ func main() {
 	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold", "no", "used"} {
 		fmt.Println(no(s))
 		fmt.Println(used(s))
+		fmt.Println(withError(s))
+		fmt.Println(matchedWithError(s))
+		fmt.Println(errorUsedAgain(s))
 		fmt.Println(compiled(s), matched(s), inBytes([]byte(s)), checked(s), unknown("x", s), cold(s), good(s))
 	}
 }
