@@ -302,7 +302,7 @@ func TestDependencies(t *testing.T) {
 // TestStaticcheck runs staticcheck. It has a go.mod of its own, so that those who use hone do not depend on it.
 func TestStaticcheck(t *testing.T) {
 	t.Parallel()
-	testrun.Live(t, "takes a minute when the cache has nothing")
+	testrun.Nightly(t, "takes more than a minute when the cache has nothing")
 	goCommand(t, "tool", "-modfile=tools/lint/go.mod", "staticcheck", "./...")
 }
 
