@@ -61,10 +61,8 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 		return err
 	}
 	if limits.Depth > 0 {
-		var buf []uint32
 		for i := range p.NumSamples() {
-			buf = p.Stack(i, buf[:0])
-			if err := check("frames in a stack", int64(len(buf)), limits.Depth); err != nil {
+			if err := check("frames in a stack", int64(p.StackAt(i).Len()), limits.Depth); err != nil {
 				return err
 			}
 		}
