@@ -22,7 +22,8 @@ type CallTree struct {
 	Nodes []CallNode // the first one is the empty stack; callers come before what they call
 	Costs []CallCost // of stacks, which may be there several times
 
-	// Functions appends the names of the functions in a frame, the outermost first, or its address where it has none.
+	// Functions appends the names of the functions in a frame, of which there are so many, the outermost first, or its address where it has none.
+	Frames    int
 	Functions func(frame uint32, names []string) []string
 }
 

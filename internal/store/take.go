@@ -54,7 +54,7 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 		if p.Damage != nil {
 			return p.Damage
 		}
-		u.Parsed = p
+		u.Parsed, u.Own = p, true
 	}
 	p := u.Parsed
 	if err := check("samples", int64(p.NumSamples()), limits.Samples); err != nil {

@@ -24,6 +24,7 @@ import (
 var (
 	verbose  = flag.Bool("v", false, "print each event")
 	requests = flag.Bool("requests", false, "services count their requests by handler")
+	others   = flag.Bool("others", true, "also change one process of ten, and whole handlers")
 	large    = flag.Bool("large", false, "change only functions that could also cost less by as much")
 )
 
@@ -60,7 +61,7 @@ func run(sizes string, trials, days int, seed uint64) error {
 		}
 		print(fmt.Sprintf("%.2f %%", 100*size), all)
 	}
-	if trials > 0 {
+	if trials > 0 && *others {
 		for _, size := range []float64{0.02, 0.05} {
 			all := make([]trial, trials)
 			err := each(trials, func(i int) (err error) {

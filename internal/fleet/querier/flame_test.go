@@ -82,7 +82,7 @@ func TestPick(t *testing.T) {
 		}
 		trees := make([]store.CallTree, 1+r.IntN(3))
 		for i := range trees {
-			trees[i] = store.CallTree{Nodes: make([]store.CallNode, 1), Functions: functions}
+			trees[i] = store.CallTree{Nodes: make([]store.CallNode, 1), Frames: 20, Functions: functions}
 			for n := range uint32(r.IntN(60)) {
 				parent := n - min(n, uint32(r.IntN(4)))
 				if r.IntN(5) == 0 {

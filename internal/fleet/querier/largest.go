@@ -2,6 +2,7 @@ package querier
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -15,6 +16,9 @@ type picker struct {
 	heap  []waiting // the largest one first
 	now   []waiting // that are looked into however small they are
 	named uint32    // what those are named; 0 is no name of a frame
+
+	texts []string // of one frame
+	room  []uint32 // for names of frames
 
 	// For byName: the frames below one, the spots of one in any order and which frame each is of, and by name which frame has it, if met says
 	// that this is about the same frame above.
@@ -56,9 +60,12 @@ type waiting struct {
 func pick(trees []store.CallTree, n int, always string) *tree {
 	p := &picker{tree: newTree()}
 	p.named = p.name(always)
+	most := min(n, defaultNodes)
+	p.spots, p.heap = make([]spot, 0, 4*most), make([]waiting, 0, 2*most)
+	p.paths, p.nodes = make([]uint32, 0, 4*most), slices.Grow(p.nodes, 3*most)
 	root := waiting{to: int32(len(trees))}
 	for i, t := range trees {
-		one := picked{CallTree: t, calls: sum(t)}
+		one := picked{CallTree: t, calls: sum(t), names: make([][]uint32, t.Frames)}
 		p.trees = append(p.trees, one)
 		p.spots = append(p.spots, spot{tree: int32(i), line: -1})
 		root.total += one.calls[0].total
@@ -101,13 +108,16 @@ func sum(t store.CallTree) []calls {
 // namesOf returns the names of a frame of one of the trees.
 func (p *picker) namesOf(tree int32, frame uint32) []uint32 {
 	t := &p.trees[tree]
-	if int(frame) >= len(t.names) {
-		t.names = append(t.names, make([][]uint32, int(frame)+1-len(t.names))...)
-	}
 	if t.names[frame] == nil {
-		for _, name := range t.Functions(frame, nil) {
-			t.names[frame] = append(t.names[frame], p.name(name))
+		p.texts = t.Functions(frame, p.texts[:0])
+		if cap(p.room)-len(p.room) < len(p.texts) {
+			p.room = make([]uint32, 0, max(1<<10, len(p.texts)))
 		}
+		from := len(p.room)
+		for _, text := range p.texts {
+			p.room = append(p.room, p.name(text))
+		}
+		t.names[frame] = p.room[from:len(p.room):len(p.room)]
 	}
 	return t.names[frame]
 }

@@ -66,6 +66,7 @@ func (s *Server) upload(t *tenant, in *sent) (*store.Upload, error) {
 		if p, err = read(in.raw, t.limited().Unpacked); err != nil {
 			return nil, err
 		}
+		u.Own = true
 	}
 	if err := checkProfile(p, t.limited()); err != nil {
 		return nil, err

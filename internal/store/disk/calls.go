@@ -102,7 +102,7 @@ func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
 			return store.CallTree{}, err
 		}
 	}
-	t := store.CallTree{Nodes: d.nodes, Functions: d.functionsOf}
+	t := store.CallTree{Nodes: d.nodes, Frames: len(d.frames), Functions: d.functionsOf}
 	costs := 0
 	for _, v := range sums[k] {
 		if v != 0 {
