@@ -64,7 +64,7 @@ type finder struct {
 	frames    map[uint64]uint32
 	nodes     map[uint64]uint32
 	sets      map[string]uint32
-	entries   map[uint64]uint32
+	entries   idTable
 	rows      map[string]uint32
 	shapes    map[string]uint32
 	values    map[string]map[string]bool // of labels of samples, by name
@@ -95,7 +95,7 @@ func (d *dict) finding() *finder {
 		frames:    make(map[uint64]uint32, len(d.frames)),
 		nodes:     make(map[uint64]uint32, len(d.nodes)),
 		sets:      make(map[string]uint32, len(d.sets)),
-		entries:   make(map[uint64]uint32, len(d.entries)),
+		entries:   newIDTable(len(d.entries)),
 		rows:      make(map[string]uint32, len(d.rows)),
 		shapes:    make(map[string]uint32, len(d.shapes)),
 		values:    map[string]map[string]bool{},
@@ -135,7 +135,7 @@ func (d *dict) finding() *finder {
 		f.count(s)
 	}
 	for i, e := range d.entries {
-		f.entries[mix(stacks[e.node], uint64(e.set))] = uint32(i)
+		f.entries.put(mix(stacks[e.node], uint64(e.set)), uint32(i))
 	}
 	for i, r := range d.rows {
 		f.rows[r.String()] = uint32(i)
@@ -370,11 +370,11 @@ func (d *dict) entriesOf(p *profile.Profile) []uint32 {
 		}
 		set := sets[p.Label(i)]
 		key := mix(h, uint64(set))
-		id, ok := f.entries[key]
+		id, ok := f.entries.get(key)
 		if !ok {
 			id = uint32(len(d.entries))
 			d.entries = append(d.entries, entry{d.node(p, stack.Append(whole[:0]), frames, functions), set})
-			f.entries[key] = id
+			f.entries.put(key, id)
 		}
 		out[i] = id
 	}
