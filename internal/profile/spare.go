@@ -29,6 +29,9 @@ func (s *spare[T]) put(x []T, least, most int) {
 	}
 }
 
+// Release gives the tables of p, which nobody else has, to profiles that are read next. Nothing of p may be used afterwards but texts and sets of labels.
+func (p *Profile) Release() { p.recycle() }
+
 // recycle keeps the tables of p. Nothing of it may be used afterwards but texts and sets of labels.
 func (p *Profile) recycle() {
 	const large = 1 << 16 // entries; of profiles so large there are never many

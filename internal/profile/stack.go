@@ -35,8 +35,8 @@ func (s Stack) At(i int) uint32 {
 // Root returns the number of the root of the stack, whose locations are its outermost ones, or false when it has none.
 func (s Stack) Root() (n int, ok bool) { return s.root, s.root != noRoot }
 
-// appendOwn appends the indexes of the locations that are not those of the root, from the leaf.
-func (s Stack) appendOwn(buf []uint32) []uint32 {
+// AppendOwn appends the indexes of the locations that are not those of the root, from the leaf.
+func (s Stack) AppendOwn(buf []uint32) []uint32 {
 	if s.wide {
 		return unpack24(buf, s.own, s.n)
 	}
@@ -45,7 +45,7 @@ func (s Stack) appendOwn(buf []uint32) []uint32 {
 
 // Append appends the indexes of all locations, from the leaf.
 func (s Stack) Append(buf []uint32) []uint32 {
-	if buf = s.appendOwn(buf); s.root == noRoot {
+	if buf = s.AppendOwn(buf); s.root == noRoot {
 		return buf
 	}
 	if s.wide {

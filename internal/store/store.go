@@ -81,8 +81,9 @@ type Upload struct {
 
 	Raw []byte // the profile in a form that profile.Parse knows
 
-	// Parsed is Raw when it has been read; Take reads it where it is nil.
+	// Parsed is Raw when it has been read; Take reads it where it is nil. Own says that nobody else has a part of it, so that the store may take it apart.
 	Parsed *profile.Profile
+	Own    bool
 
 	// The next are filled in by Take.
 	ID      ID

@@ -54,17 +54,15 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 		if p.Damage != nil {
 			return p.Damage
 		}
-		u.Parsed = p
+		u.Parsed, u.Own = p, true
 	}
 	p := u.Parsed
 	if err := check("samples", int64(p.NumSamples()), limits.Samples); err != nil {
 		return err
 	}
 	if limits.Depth > 0 {
-		var buf []uint32
 		for i := range p.NumSamples() {
-			buf = p.Stack(i, buf[:0])
-			if err := check("frames in a stack", int64(len(buf)), limits.Depth); err != nil {
+			if err := check("frames in a stack", int64(p.StackAt(i).Len()), limits.Depth); err != nil {
 				return err
 			}
 		}

@@ -365,7 +365,7 @@ func (b *bench) service(what string, deploy int) error {
 		b.row(fmt.Sprintf("%s: merged flame graph, %s of %s", what, ask.what, ask.kind), fmt.Sprintf("%.1f ms of CPU, %.1f ms", cpu.Seconds()*1e3, took.Seconds()*1e3),
 			fmt.Sprintf("%d ms", ask.goal.Milliseconds()), cpu <= ask.goal)
 	}
-	return nil
+	return b.page(s, what+", all", "service-0", f.Start.Add(-time.Minute), end)
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -24,6 +24,8 @@ import (
 var (
 	verbose  = flag.Bool("v", false, "print each event")
 	requests = flag.Bool("requests", false, "services count their requests by handler")
+	others   = flag.Bool("others", true, "also change one process of ten, and whole handlers")
+	large    = flag.Bool("large", false, "change only functions that could also cost less by as much")
 )
 
 func main() {
@@ -59,7 +61,7 @@ func run(sizes string, trials, days int, seed uint64) error {
 		}
 		print(fmt.Sprintf("%.2f %%", 100*size), all)
 	}
-	if trials > 0 {
+	if trials > 0 && *others {
 		for _, size := range []float64{0.02, 0.05} {
 			all := make([]trial, trials)
 			err := each(trials, func(i int) (err error) {
@@ -195,7 +197,7 @@ func (w *watch) step() error {
 const wholeSize = 0.05
 
 func change(seed uint64, size float64) (trial, error) {
-	return kind(seed, size, noticetest.Kind(seed%uint64(noticetest.Kinds-b2i(size < 0))))
+	return kind(seed, size, noticetest.Kind(seed%uint64(noticetest.Kinds-b2i(size < 0 || *large))))
 }
 
 // kind plans a change some hours after the start, and looks for an hour and a quarter.
@@ -212,7 +214,7 @@ func kind(seed uint64, size float64, kind noticetest.Kind) (trial, error) {
 		}
 	}
 	at := w.Now.Add(time.Duration(seed%5) * time.Minute)
-	name := w.Regress(noticetest.Regression{At: at, Size: size, Kind: kind})
+	name := w.Regress(noticetest.Regression{At: at, Size: size, Kind: kind, Large: *large && kind != noticetest.Whole})
 	for range 13 {
 		w.Live()
 		if err := w.step(); err != nil {

@@ -139,7 +139,7 @@ const (
 	profiled  = 10 * time.Second // of CPU time in a profile
 	pace      = 15 * time.Second // between looks at what is to be sent
 	round     = time.Second      // of work in a measurement
-	rounds    = 6                // of it at most, until a release has
+	rounds    = 12               // of it at most, until a release has
 	enough    = 300              // samples
 	perUpload = 128              // profiles
 )
@@ -220,7 +220,7 @@ func (f *Fleet) live(ctx context.Context, last time.Time) error {
 			told[r] = r.measured != nil // it was deployed before
 		}
 	}
-	for n := 0; ; n++ {
+	for {
 		now := f.Now()
 		for _, s := range f.services {
 			for i, r := range s.releases {
@@ -249,17 +249,10 @@ func (f *Fleet) live(ctx context.Context, last time.Time) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
-		if s := f.services[n%len(f.services)]; n%2 == 0 { // a second of work in half a minute
-			if r := s.running(s.instances[len(s.instances)-1].name, f.Now().Sub(f.began)); r.worker != nil && r.measured.samples < enough {
-				if err := errors.Join(r.work(ctx, 1), s.compose(), r.save(f.Folder)); err != nil {
-					return err
-				}
-			}
-		}
 	}
 }
 
-// work measures a release until there are enough samples, as far as the machine has time for it.
+// work measures a release until there are enough samples, as far as the machine has time for it. It is not measured again: what it costs would change.
 func (r *release) work(ctx context.Context, samples int64) error {
 	if r.worker == nil {
 		r.worker = r.make()
@@ -332,13 +325,18 @@ func draws(name string, at time.Time) *rand.Rand {
 	return rand.New(rand.NewPCG(h.Sum64(), uint64(at.Unix())))
 }
 
-// traffic returns how many requests there are at a time, next to the mean: fewer at night and at weekends.
+// traffic returns how many requests there are at a time, next to the mean: fewer at night and on weekends, which begin and end slowly.
 func (in *instance) traffic(at time.Time, chance *rand.Rand) float64 {
 	days := float64(at.Unix()) / 86400
 	wave := 1 + 0.45*math.Cos(2*math.Pi*(days-in.phase))
-	if day := at.UTC().Weekday(); day == time.Saturday || day == time.Sunday {
-		wave *= 0.8
+	const slowly = 6 // hours
+	free := 0.0
+	for h := -slowly; h <= slowly; h++ {
+		if day := at.UTC().Add(time.Duration(h) * time.Hour).Weekday(); day == time.Saturday || day == time.Sunday {
+			free += 1.0 / (2*slowly + 1)
+		}
 	}
+	wave *= 1 - 0.2*free
 	return wave * (1 + 0.04*chance.NormFloat64())
 }
 

@@ -283,9 +283,10 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	}
 	m.count++
 	scales := m.scales()
-	m.outside(scales, m.count%3 == 0)
+	learn := m.count%learnEvery == 0
+	m.outside(scales, learn)
 	tracks := m.tracks(scales)
-	now := m.alarms(tracks, m.count%3 == 0)
+	now := m.alarms(tracks, learn)
 	if err := n.shifts(s, kind, m, scales, len(now) > 0); err != nil {
 		return err
 	}
@@ -389,6 +390,16 @@ func (m *memory) rebase(touched map[int32]bool, scales [][]float64, since int) {
 		usual, now := x.usual(scale, from, min(to, since)), x.usual(scale, since, len(m.steps))
 		for t := range since {
 			x.values[t] = max(0, x.values[t]+float32(scale[t]*(now-usual)))
+		}
+	}
+	for k, w := range m.wander {
+		if touched[k.function] {
+			w.forget()
+		}
+	}
+	for _, p := range m.parts {
+		if touched[m.entries[p.row]] {
+			p.wander.forget()
 		}
 	}
 	m.rebased = append(m.rebased, m.steps[since].Time)

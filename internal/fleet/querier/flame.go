@@ -503,9 +503,15 @@ func (s *Server) stacktraces(c *call) error {
 	if err := c.decode(&m); err != nil {
 		return err
 	}
-	t := newTree()
-	if err := s.grow(c, t, 0, &m, nil); err != nil {
+	t, err := s.largest(c, &m)
+	if err != nil {
 		return err
+	}
+	if t == nil {
+		t = newTree()
+		if err := s.grow(c, t, 0, &m, nil); err != nil {
+			return err
+		}
 	}
 	return c.answer(shown(t, m.Format, nodesOf(m.MaxNodes)))
 }

@@ -66,6 +66,7 @@ func (s *Server) upload(t *tenant, in *sent) (*store.Upload, error) {
 		if p, err = read(in.raw, t.limited().Unpacked); err != nil {
 			return nil, err
 		}
+		u.Own = true
 	}
 	if err := checkProfile(p, t.limited()); err != nil {
 		return nil, err
@@ -184,10 +185,9 @@ func checkProfile(p *profile.Profile, limits Limits) error {
 	if limits.Depth <= 0 {
 		return nil
 	}
-	var stack []uint32
 	for i := range p.NumSamples() {
-		if stack = p.Stack(i, stack[:0]); int64(len(stack)) > limits.Depth {
-			return tooMuch(limitDepth, "a stack of the profile has %d frames, more than %d", len(stack), limits.Depth)
+		if n := p.StackAt(i).Len(); int64(n) > limits.Depth {
+			return tooMuch(limitDepth, "a stack of the profile has %d frames, more than %d", n, limits.Depth)
 		}
 	}
 	return nil

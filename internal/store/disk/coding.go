@@ -69,6 +69,19 @@ func (d *decoder) int() int64 {
 	return int64(n>>1) ^ -int64(n&1)
 }
 
+// skip reads over n numbers.
+func (d *decoder) skip(n int) {
+	at := 0
+	for ; n > 0 && at < len(d.b); at++ {
+		if d.b[at] < 0x80 {
+			n--
+		}
+	}
+	if d.b = d.b[at:]; n > 0 {
+		d.fail()
+	}
+}
+
 func (d *decoder) bytes() []byte {
 	n := d.uint()
 	if n > uint64(len(d.b)) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -17,7 +18,7 @@ type dict struct {
 	texts     []string
 	functions []function
 	frames    []frame
-	nodes     []node // nodes[0] is the empty stack
+	nodes     []store.CallNode // nodes[0] is the empty stack
 	sets      []profile.LabelSet
 	entries   []entry
 	rows      []store.Labels // of single profiles
@@ -48,8 +49,6 @@ type line struct {
 	column   int64
 }
 
-type node struct{ parent, frame uint32 }
-
 type entry struct{ node, set uint32 }
 
 // A shape is what profiles say about themselves, apart from their times.
@@ -65,7 +64,7 @@ type finder struct {
 	frames    map[uint64]uint32
 	nodes     map[uint64]uint32
 	sets      map[string]uint32
-	entries   map[uint64]uint32
+	entries   idTable
 	rows      map[string]uint32
 	shapes    map[string]uint32
 	values    map[string]map[string]bool // of labels of samples, by name
@@ -82,7 +81,7 @@ func mix(hash, n uint64) uint64 {
 }
 
 func newDict() *dict {
-	return &dict{nodes: make([]node, 1), sets: make([]profile.LabelSet, 1), kept: kept{nodes: 1, sets: 1}}
+	return &dict{nodes: make([]store.CallNode, 1), sets: make([]profile.LabelSet, 1), kept: kept{nodes: 1, sets: 1}}
 }
 
 // finding returns the finder of d, and makes it where there is none.
@@ -96,7 +95,7 @@ func (d *dict) finding() *finder {
 		frames:    make(map[uint64]uint32, len(d.frames)),
 		nodes:     make(map[uint64]uint32, len(d.nodes)),
 		sets:      make(map[string]uint32, len(d.sets)),
-		entries:   make(map[uint64]uint32, len(d.entries)),
+		entries:   newIDTable(len(d.entries)),
 		rows:      make(map[string]uint32, len(d.rows)),
 		shapes:    make(map[string]uint32, len(d.shapes)),
 		values:    map[string]map[string]bool{},
@@ -127,8 +126,8 @@ func (d *dict) finding() *finder {
 	stacks := make([]uint64, len(d.nodes)) // hash of each stack, from the root
 	for i, n := range d.nodes {
 		if i > 0 {
-			f.nodes[uint64(n.parent)<<32|uint64(n.frame)] = uint32(i)
-			stacks[i] = mix(stacks[n.parent], frameHash[n.frame])
+			f.nodes[uint64(n.Parent)<<32|uint64(n.Frame)] = uint32(i)
+			stacks[i] = mix(stacks[n.Parent], frameHash[n.Frame])
 		}
 	}
 	for i, s := range d.sets {
@@ -136,7 +135,7 @@ func (d *dict) finding() *finder {
 		f.count(s)
 	}
 	for i, e := range d.entries {
-		f.entries[mix(stacks[e.node], uint64(e.set))] = uint32(i)
+		f.entries.put(mix(stacks[e.node], uint64(e.set)), uint32(i))
 	}
 	for i, r := range d.rows {
 		f.rows[r.String()] = uint32(i)
@@ -351,20 +350,31 @@ func (d *dict) entriesOf(p *profile.Profile) []uint32 {
 		sets[i] = d.set(s)
 	}
 	out := make([]uint32, p.NumSamples())
-	var buf []uint32
+	roots := make([]uint64, p.NumRoots()) // hashes of the outermost frames that stacks share; 0 is not known yet
+	var own, whole []uint32
 	for i := range out {
-		buf = p.Stack(i, buf[:0])
+		stack := p.StackAt(i)
+		own = stack.AppendOwn(own[:0])
 		var h uint64
-		for j := len(buf) - 1; j >= 0; j-- {
-			h = mix(h, frames[buf[j]])
+		if root, ok := stack.Root(); ok {
+			if h = roots[root]; h == 0 {
+				whole = stack.Append(whole[:0])
+				for _, l := range slices.Backward(whole[len(own):]) {
+					h = mix(h, frames[l])
+				}
+				roots[root] = h
+			}
+		}
+		for j := len(own) - 1; j >= 0; j-- {
+			h = mix(h, frames[own[j]])
 		}
 		set := sets[p.Label(i)]
 		key := mix(h, uint64(set))
-		id, ok := f.entries[key]
+		id, ok := f.entries.get(key)
 		if !ok {
 			id = uint32(len(d.entries))
-			d.entries = append(d.entries, entry{d.node(p, buf, frames, functions), set})
-			f.entries[key] = id
+			d.entries = append(d.entries, entry{d.node(p, stack.Append(whole[:0]), frames, functions), set})
+			f.entries.put(key, id)
 		}
 		out[i] = id
 	}
@@ -386,7 +396,7 @@ func (d *dict) node(p *profile.Profile, stack []uint32, frames, functions []uint
 		next, ok := f.nodes[key]
 		if !ok {
 			next = uint32(len(d.nodes))
-			d.nodes = append(d.nodes, node{at, fr})
+			d.nodes = append(d.nodes, store.CallNode{Parent: at, Frame: fr})
 			f.nodes[key] = next
 		}
 		at = next
@@ -462,8 +472,8 @@ func (d *dict) unkept() ([]byte, kept) {
 	}
 	e.uint(uint64(now.nodes - k.nodes))
 	for i, n := range d.nodes[k.nodes:] {
-		e.uint(uint64(k.nodes + i - 1 - int(n.parent)))
-		e.uint(uint64(n.frame))
+		e.uint(uint64(k.nodes + i - 1 - int(n.Parent)))
+		e.uint(uint64(n.Frame))
 	}
 	e.uint(uint64(now.sets - k.sets))
 	for _, s := range d.sets[k.sets:] {
@@ -546,7 +556,7 @@ func (d *dict) readPiece(plain []byte) error {
 		if back >= uint64(len(d.nodes)) {
 			return errDamaged
 		}
-		d.nodes = append(d.nodes, node{uint32(len(d.nodes) - 1 - int(back)), r.below(len(d.frames))})
+		d.nodes = append(d.nodes, store.CallNode{Parent: uint32(len(d.nodes) - 1 - int(back)), Frame: r.below(len(d.frames))})
 	}
 	for range r.count() {
 		var s profile.LabelSet

@@ -296,6 +296,10 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 		if err != nil {
 			return nil, err
 		}
+		if u.Own {
+			u.Parsed.Release()
+			u.Parsed = nil
+		}
 	}
 	return out, nil
 }

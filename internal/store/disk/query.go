@@ -274,18 +274,10 @@ func (f *found) restarted(natures []store.Nature) bool {
 // weigh returns, in the parts of all profiles, what their values count. What a counter grew over many profiles is the last
 // value minus the first, so most profiles in between count nothing, and are not read.
 func (a *answer) weigh(streams [][]*found) {
-	weight := func(f *found, k int, n int64) {
-		p := f.part
-		if p.factors == nil {
-			p.factors = make([][]int64, len(p.types()))
-			for k := range p.factors {
-				p.factors[k] = make([]int64, len(p.about))
-			}
-		}
-		p.factors[k][f.at] += n
-	}
+	weight := func(f *found, k int, n int64) { f.part.weights()[k][f.at] += n }
 	for _, s := range streams {
 		for _, f := range s {
+			f.part.weights() // also where the first profile of a process has only counters, all of which count nothing
 			natures := a.natures(f)
 			restarted := f.before != nil && f.restarted(natures)
 			for k, n := range natures {
@@ -300,6 +292,17 @@ func (a *answer) weigh(streams [][]*found) {
 			}
 		}
 	}
+}
+
+// weights returns p.factors, and makes them where there are none.
+func (p *part) weights() [][]int64 {
+	if p.factors == nil {
+		p.factors = make([][]int64, len(p.types()))
+		for k := range p.factors {
+			p.factors[k] = make([]int64, len(p.about))
+		}
+	}
+	return p.factors
 }
 
 // rounds returns store.Rounds of the streams.
@@ -348,10 +351,7 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	defer a.close()
 	streams := a.streams()
 	if len(streams) == 0 {
-		if len(a.damage) > 0 {
-			return nil, &store.DamageError{Damage: a.damage}
-		}
-		return nil, &store.NothingError{Query: q}
+		return nil, a.nothing()
 	}
 	a.weigh(streams)
 	out := &store.Merged{Streams: len(streams)}
@@ -389,6 +389,14 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	h.TimeNanos, h.DurationNanos = began, took
 	out.Profile, out.Damage = withBuild(p.WithHeader(h), streams), a.damage
 	return out, nil
+}
+
+// nothing returns the error of a question that selects nothing, or nothing that can be read.
+func (a *answer) nothing() error {
+	if len(a.damage) > 0 {
+		return &store.DamageError{Damage: a.damage}
+	}
+	return &store.NothingError{Query: a.Query}
 }
 
 // withBuild returns p with the build that all profiles in it are of, if there is one.
@@ -458,21 +466,31 @@ func (a *answer) sum(parts []*part) (*profile.Profile, error) {
 		sums[k] = make([]int64, len(d.entries))
 	}
 	for _, p := range parts {
-		if err := p.addTo(sums); err != nil {
-			var bad *segmentError
-			if !errors.As(err, &bad) {
-				return nil, err
-			}
-			a.damage = append(a.damage, err)
+		if err := a.addPart(p, sums); err != nil {
+			return nil, err
 		}
 	}
 	return d.profile(h, sums)
 }
 
-// addTo adds the values of p that count to sums[type][entry].
+// addPart adds the values of p that count, or notes that they are damaged.
+func (a *answer) addPart(p *part, sums [][]int64) error {
+	err := p.addTo(sums)
+	var bad *segmentError
+	if errors.As(err, &bad) {
+		a.damage = append(a.damage, err)
+		return nil
+	}
+	return err
+}
+
+// addTo adds the values of p that count to sums[type][entry]. Types whose sums are nil are left out.
 func (p *part) addTo(sums [][]int64) error {
 	all, none := true, true
-	for _, f := range p.factors {
+	for k, f := range p.factors {
+		if sums[k] == nil {
+			continue
+		}
 		for _, n := range f {
 			all, none = all && n == 1, none && n == 0
 		}
@@ -492,7 +510,9 @@ func (p *part) addTo(sums [][]int64) error {
 			}
 			err := eachRow(t.packed, len(sums), func(entry uint32, values []int64) {
 				for k, v := range values {
-					sums[k][entry] += v * weights[k]
+					if sums[k] != nil {
+						sums[k][entry] += v * weights[k]
+					}
 				}
 			})
 			if err != nil {
@@ -538,8 +558,8 @@ func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, erro
 			continue
 		}
 		stack = stack[:0]
-		for at := e.node; at != 0; at = d.nodes[at].parent {
-			fr := d.nodes[at].frame
+		for at := e.node; at != 0; at = d.nodes[at].Parent {
+			fr := d.nodes[at].Frame
 			if places[fr] == 0 {
 				b.Locations = append(b.Locations, d.location(b, fr, functions, mappings, &lines))
 				places[fr] = uint32(len(b.Locations))

@@ -57,11 +57,11 @@ func (s *section) key() sectionKey { return sectionKey{s.kind, s.labels.String()
 // encodeRows packs the samples of a profile: entries in order, each with its values.
 func encodeRows(p *profile.Profile, entries []uint32) (packed []byte, totals []int64) {
 	types := len(p.SampleTypes)
-	order := make([]uint32, len(entries))
-	for i := range order {
-		order[i] = uint32(i)
+	order := make([]uint64, len(entries)) // entries, each with its sample
+	for i, at := range entries {
+		order[i] = uint64(at)<<32 | uint64(i)
 	}
-	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(entries[a], entries[b]) })
+	slices.Sort(order)
 	cols := make([][]int64, types)
 	for k := range cols {
 		cols[k] = p.Values(k)
@@ -72,11 +72,11 @@ func encodeRows(p *profile.Profile, entries []uint32) (packed []byte, totals []i
 	e.b = make([]byte, 0, len(entries)*(2+2*types))
 	last := uint32(0)
 	for i := 0; i < len(order); {
-		at := entries[order[i]]
+		at := uint32(order[i] >> 32)
 		clear(values)
-		for ; i < len(order) && entries[order[i]] == at; i++ {
+		for ; i < len(order) && uint32(order[i]>>32) == at; i++ {
 			for k := range values {
-				values[k] += cols[k][order[i]]
+				values[k] += cols[k][uint32(order[i])]
 			}
 		}
 		if allZero(values) {
@@ -420,13 +420,17 @@ func decodeEntries(d *decoder, entries int) []uint32 {
 	return out
 }
 
-// addSums adds what encodeSums packed to sums[type][entry].
+// addSums adds what encodeSums packed to sums[type][entry], but not those of types that are nil.
 func addSums(plain []byte, sums [][]int64, entries int) error {
 	d := decoder{b: plain}
 	at := decodeEntries(&d, entries)
-	for k := range sums {
+	for _, sum := range sums {
+		if sum == nil {
+			d.skip(len(at))
+			continue
+		}
 		for _, entry := range at {
-			sums[k][entry] += d.int()
+			sum[entry] += d.int()
 		}
 	}
 	return d.err
@@ -593,6 +597,9 @@ func addDetail(plain []byte, about []*taken, factors, sums [][]int64, entries in
 		return err
 	}
 	for k, f := range factors {
+		if sums[k] == nil {
+			continue
+		}
 		if changes {
 			f = slices.Clone(f)
 			for i := len(f) - 2; i >= 0; i-- {

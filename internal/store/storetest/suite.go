@@ -42,6 +42,8 @@ type pair struct {
 	t    *testing.T
 	got  store.Store
 	want *Memory
+
+	asTrees, merged int // answers of a store.CallStore, and those that only Merge has
 }
 
 func newPair(t *testing.T, open func(*testing.T, func() time.Time) store.Store, now func() time.Time) *pair {
@@ -131,6 +133,9 @@ func (p *pair) ask(name string, q store.Query) {
 		}
 		same("merge, "+what, Dump(got.Profile), Dump(want.Profile), nil, nil)
 		same("facts of merge, "+what, facts(got), facts(want), nil, nil)
+		if trees, ok := p.got.(store.CallStore); ok {
+			p.calls(ctx, trees, q, want.Profile, func(got, want map[string]int64) { same("calls, "+what, got, want, nil, nil) })
+		}
 		for _, by := range [][]string{nil, {"version"}, {store.ServiceLabel, "instance"}} {
 			for _, step := range []time.Duration{3 * time.Minute} {
 				got, err := p.got.Totals(ctx, q, step, by)
@@ -138,6 +143,51 @@ func (p *pair) ask(name string, q store.Query) {
 				same(fmt.Sprintf("totals, %s, by %v in steps of %v", what, by, step), got, want, err, wantErr)
 			}
 		}
+	}
+}
+
+// calls holds trees of calls against the profile that Merge makes of the same.
+func (p *pair) calls(ctx context.Context, s store.CallStore, q store.Query, merged *profile.Profile, same func(got, want map[string]int64)) {
+	p.t.Helper()
+	for k, typ := range merged.SampleTypes {
+		trees, err := s.Calls(ctx, q, typ)
+		if err != nil {
+			p.t.Fatalf("calls of %v: %v", typ, err)
+		}
+		if trees == nil {
+			p.merged++
+			continue
+		}
+		p.asTrees++
+		got, want := map[string]int64{}, map[string]int64{}
+		for _, t := range trees {
+			paths := make([]string, len(t.Nodes))
+			for i, n := range t.Nodes[1:] {
+				paths[i+1] = paths[n.Parent] + strings.Join(t.Functions(n.Frame, nil), ";") + ";"
+			}
+			for _, c := range t.Costs {
+				got[paths[c.Node]] += c.Value
+			}
+		}
+		var stack []uint32
+		for i, v := range merged.Values(k) {
+			path := ""
+			stack = merged.Stack(i, stack[:0])
+			for _, at := range slices.Backward(stack) {
+				l := &merged.Locations[at]
+				if len(l.Lines) == 0 {
+					path += fmt.Sprintf("%x;", l.Address)
+				}
+				for _, line := range slices.Backward(l.Lines) {
+					path += merged.Functions[line.Function].Name + ";"
+				}
+			}
+			want[path] += v
+		}
+		zero := func(_ string, v int64) bool { return v == 0 }
+		maps.DeleteFunc(got, zero)
+		maps.DeleteFunc(want, zero)
+		same(got, want)
 	}
 }
 
@@ -266,6 +316,9 @@ func answers(t *testing.T, open func(*testing.T, func() time.Time) store.Store) 
 		p.add("main", batch...)
 	}
 	p.askAll("main", f)
+	if _, ok := p.got.(store.CallStore); ok && (p.asTrees == 0 || p.merged == 0) {
+		t.Errorf("%d questions were answered as trees of calls, and %d only as profiles", p.asTrees, p.merged)
+	}
 }
 
 // shuffled adds profiles out of order, over more than one hour and day, and asks in between.
@@ -428,6 +481,14 @@ func oddKinds(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 		upload("<b>&\x00\"", "nul.", 4, addresses),
 		upload("empty", "cpu", 5, func(*profile.Builder) {}),
 	}
+	// The first profile of a process that only counts: what it counted before is not known.
+	h.SampleTypes = []profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}
+	locks := upload("locks", "mutex", 6, func(b *profile.Builder) {
+		b.Locations = []profile.Location{{Address: 0x1234}}
+		b.Add([]uint32{0}, 0, []int64{3, 4})
+	})
+	locks.Counters = true
+	odd = append(odd, locks)
 	p.add("../ten/ant", odd...)
 	for _, u := range odd {
 		p.ask(u.Service, store.Query{

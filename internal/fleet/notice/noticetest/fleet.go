@@ -54,6 +54,7 @@ type Regression struct {
 	At    time.Time
 	Size  float64 // of the cost of the service; below zero for less
 	Kind  Kind
+	Large bool      // of a function that could also cost less by that
 	Ended time.Time // zero is never
 }
 
@@ -296,7 +297,7 @@ func (f *Fleet) Regress(r Regression) string {
 			}
 		}
 		share := cum / total
-		if share < 0.002 || share > 0.3 || r.Size < 0 && (r.Kind == Calls || self/total < -1.3*r.Size) {
+		if share < 0.002 || share > 0.3 || (r.Size < 0 || r.Large) && (r.Kind == Calls || self/total < 1.3*math.Abs(r.Size)) {
 			continue
 		}
 		add := r.Size * total

@@ -56,7 +56,7 @@ export function HeatView() {
               <tr>
                 <td class="num">{amount(p.value, data.unit)}</td>
                 <td class="num"><Link to={single(p.ref)} href={href(single(p.ref))}>{when(p.at_ms)}</Link></td>
-                <td class="fn">{p.labels}</td>
+                <td class="fn of-profile" title={p.labels}>{p.labels.split(/(?<=",)/).map((l) => <span>{l}</span>)}</td>
               </tr>
             ))}
           </tbody>
