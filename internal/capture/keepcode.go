@@ -17,8 +17,8 @@ import (
 // Limits of the machine code in a recording.
 const (
 	maxCodeFunctions = 300
-	maxCode          = 512 << 10 // bytes
-	maxFunctionCode  = 64 << 10  // bytes of one function
+	maxCode          = 256 << 10 // bytes
+	maxFunctionCode  = 32 << 10  // bytes of one function
 	minCodeShare     = 0.001     // of what is measured, for a function to be kept
 	codeTime         = 5 * time.Second
 )
