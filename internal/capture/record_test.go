@@ -131,6 +131,12 @@ func (tt *try) do(t *testing.T) {
 	if index, _ := r.File(recording.SourceIndex, 1<<20); !strings.Contains(string(index), "hot.go") {
 		t.Errorf("hot.go is not among the sources:\n%s", index)
 	}
+	code := recording.MachineCode.In(r)
+	if code == nil || !slices.ContainsFunc(code.Objects, func(o recording.KeptObject) bool {
+		return slices.ContainsFunc(o.Functions, func(f recording.KeptFunction) bool { return strings.HasSuffix(f.Name, ".hotLoop") && len(f.Code) > 0 })
+	}) {
+		t.Errorf("hotLoop has no machine code")
+	}
 }
 
 // share returns how much of a metric is in a function and what it calls, between 0 and 1.

@@ -47,7 +47,7 @@ func TestPageTimeline(t *testing.T) {
 			t.Errorf("chart %d has %d colors", i, n)
 		}
 	}
-	if got := p.text(".charts"); !strings.Contains(got, "most 108MB") || !strings.Contains(got, "mean 1.40") || !strings.Contains(got, "12, longest 50us") {
+	if got := p.text(".charts"); !strings.Contains(got, "max 108MB") || !strings.Contains(got, "mean 1.40") || !strings.Contains(got, "12, longest 50us") {
 		t.Errorf("without a cursor the charts say %q", got)
 	}
 	if got := p.text(".card"); !strings.Contains(got, "12s cpu") {
@@ -165,7 +165,7 @@ func TestPageWithoutProfile(t *testing.T) {
 	rec.Profile, rec.Parts = &profile.Profile{}, nil
 	p := open(t, serveRecordings(t, rec), 1280, 800)
 	p.visit("/timeline")
-	if got := p.text(".charts"); !strings.Contains(got, "most 108MB") {
+	if got := p.text(".charts"); !strings.Contains(got, "max 108MB") {
 		t.Errorf("the charts say %q", got)
 	}
 	if n := eval[int](p, `document.querySelectorAll(".problem").length`); n > 0 {

@@ -118,7 +118,7 @@ export interface ChartTrack {
   rows: FlameRow[];
 }
 
-export type CodeGap = "unnamed" | "in-no-file" | "not-here" | "other-build" | "unreadable";
+export type CodeGap = "unnamed" | "in-no-file" | "not-here" | "other-build" | "unreadable" | "not-kept";
 
 export interface Compare {
   old: CompareSide;
@@ -1356,7 +1356,7 @@ export interface Symptom {
   where?: string;
 }
 
-export type SymptomKind = "ended" | "trouble" | "limit" | "goroutines" | "memory" | "gc" | "cores" | "locks";
+export type SymptomKind = "ended" | "trouble" | "limit" | "leaked" | "stuck" | "goroutines" | "memory" | "gc" | "cores" | "locks";
 
 export interface Symptoms {
   ref: string;
