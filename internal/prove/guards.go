@@ -22,8 +22,9 @@ type guards struct {
 	direct map[string]bool // declarations that take a lock or use atomic operations
 	locked map[string]bool // those, and others by what they call
 	docs   map[string]string
-	says   map[string]bool // types that sentences of the package's documentation name, as shared or as not to be shared
-	spread map[string]bool // methods that tests call on one value from several goroutines
+	says   map[string]bool     // types that sentences of the package's documentation name, as shared or as not to be shared
+	spread map[string]bool     // methods that tests call on one value from several goroutines
+	read   map[*types.Var]bool // fields that code reads which changes something; nil until it is asked for
 }
 
 var (
@@ -33,7 +34,10 @@ var (
 	aboutGoroutines = regexp.MustCompile(`(?i)goroutine|thread|concurren|parallel|simultaneous|\brace`)
 	// settings are names of functions that programs call before they start goroutines.
 	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Define|On[A-Z]|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
-	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
+	// permits are names of methods that say what is to be let through or left out, which is settled before it is used. One that answers a
+	// question, as a limiter's Allow does, is not meant.
+	permits = regexp.MustCompile(`^(Ban|Allow|Disallow|Deny|Forbid|Permit|Block|Unblock|Require|Ignore|Exclude|Include|Skip|Restrict|Limit)([A-Z].*)?$`)
+	ends    = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
 	// gets are those of them that change what they are called on where they take an argument: Name("x") gives a name.
@@ -100,7 +104,84 @@ func (g *guards) settings(key string) bool {
 	if saysUnsafe.MatchString(doc) {
 		return true
 	}
-	return !g.locked[key] && (settings.MatchString(key) || g.sets(key)) || g.flags(key)
+	return !g.locked[key] && (settings.MatchString(key) || g.sets(key)) || g.flags(key) || g.registers(key)
+}
+
+// registers reports whether a function keeps, in a variable of the package, code that it is given. Programs register such code at their
+// start; a lock in it is there for packages that are initialized at the same time as others look.
+func (g *guards) registers(key string) bool {
+	d := g.decls[key]
+	if d == nil {
+		return false
+	}
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok || fn.Body == nil || fn.Recv != nil {
+		return false
+	}
+	given := make(map[types.Object]bool)
+	for _, p := range fn.Type.Params.List {
+		for _, name := range p.Names {
+			if v := g.pkg.TypesInfo.Defs[name]; v != nil && hasCode(v.Type(), 0) {
+				given[v] = true
+			}
+		}
+	}
+	found := false
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		a, ok := n.(*ast.AssignStmt)
+		if !ok || !slices.ContainsFunc(a.Lhs, g.ofPackage) {
+			return !found
+		}
+		for _, e := range a.Rhs {
+			ast.Inspect(e, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				found = found || ok && given[g.pkg.TypesInfo.Uses[id]]
+				return !found
+			})
+		}
+		return !found
+	})
+	return found
+}
+
+// hasCode reports whether values of a type are functions, or have some: a struct with a function, or an interface with methods.
+func hasCode(t types.Type, depth int) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Signature:
+		return true
+	case *types.Interface:
+		return u.NumMethods() > 0 && !isErrorType(t)
+	case *types.Pointer:
+		return depth < 2 && hasCode(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if _, ok := f.Type().Underlying().(*types.Signature); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ofPackage reports whether what is assigned to is a variable of the package, or in one.
+func (g *guards) ofPackage(e ast.Expr) bool {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.SelectorExpr:
+			e = x.X
+			continue
+		case *ast.StarExpr:
+			e = x.X
+			continue
+		case *ast.IndexExpr:
+			e = x.X
+			continue
+		case *ast.Ident:
+			v, ok := g.pkg.TypesInfo.Uses[x].(*types.Var)
+			return ok && v.Parent() == g.pkg.Types.Scope()
+		}
+		return false
+	}
 }
 
 // flags reports whether a function uses the flags of the program, which are declared before there are goroutines.
@@ -132,33 +213,18 @@ func (g *guards) sets(key string) bool {
 	}
 	found := false
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		a, ok := n.(*ast.AssignStmt)
-		if !ok {
-			return !found
-		}
-		for _, l := range a.Lhs {
-			for {
-				switch x := l.(type) {
-				case *ast.ParenExpr:
-					l = x.X
-					continue
-				case *ast.SelectorExpr:
-					l = x.X
-					continue
-				case *ast.StarExpr:
-					l = x.X
-					continue
-				}
-				break
-			}
-			if id, ok := l.(*ast.Ident); ok {
-				v, ok := g.pkg.TypesInfo.Uses[id].(*types.Var)
-				found = found || ok && v.Parent() == g.pkg.Types.Scope()
-			}
+		if a, ok := n.(*ast.AssignStmt); ok {
+			found = found || slices.ContainsFunc(a.Lhs, func(l ast.Expr) bool { return !isElement(l) && g.ofPackage(l) })
 		}
 		return !found
 	})
 	return found
+}
+
+// isElement reports whether an expression is an element of a map, slice or array.
+func isElement(e ast.Expr) bool {
+	_, ok := ast.Unparen(e).(*ast.IndexExpr)
+	return ok
 }
 
 // readDocs looks for types in what the documentation of the package and the README beside it say about goroutines.
@@ -282,13 +348,16 @@ func (v *side) testFiles() (out []testFile) {
 // mayShare reports whether goroutines may call a method of one value at the same time: where its type, or the function that made it,
 // is made for that, or where the method only reads. key is that of the method's declaration, or "".
 func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
-	if !token.IsExported(method) || ends.MatchString(method) || saysUnsafe.MatchString(g.docs[key]) {
+	serving := method == "ServeHTTP" && serves(t.Type()) // a server has a goroutine for each connection
+	if !token.IsExported(method) || ends.MatchString(method) && !serving || saysUnsafe.MatchString(g.docs[key]) {
 		return false
 	}
 	return g.shared(t, made, saysSafe.MatchString(g.docs[key]), func(locks bool) bool {
 		switch {
+		case serving:
+			return true
 		case locks:
-			return g.locks(key) || !settings.MatchString(method) && !g.setsFields(key)
+			return g.locks(key) || !settings.MatchString(method) && !g.setsFields(key) && !(permits.MatchString(method) && g.saysNothing(t, method))
 		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
 			return true
 		}
@@ -330,6 +399,35 @@ func (g *guards) setsFields(key string) bool {
 		}
 	}
 	return true
+}
+
+// saysNothing reports whether all that a method of a type returns is whether it went well, or what it was called on.
+func (g *guards) saysNothing(t *types.TypeName, method string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t.Type()), true, t.Pkg(), method)
+	fn, ok := obj.(*types.Func)
+	if !ok {
+		return false
+	}
+	for v := range fn.Signature().Results().Variables() {
+		if named, ok := types.Unalias(base(v.Type())).(*types.Named); !isErrorType(v.Type()) && !(ok && named.Obj() == t) {
+			return false
+		}
+	}
+	return true
+}
+
+// serves reports whether a type, or a pointer to it, is an http.Handler.
+func serves(t types.Type) bool {
+	if _, ok := t.(*types.Pointer); !ok && !types.IsInterface(t) {
+		t = types.NewPointer(t)
+	}
+	obj, _, _ := types.LookupFieldOrMethod(t, true, nil, "ServeHTTP")
+	fn, ok := obj.(*types.Func)
+	if !ok || fn.Signature().Params().Len() != 2 {
+		return false
+	}
+	w, ok := types.Unalias(fn.Signature().Params().At(0).Type()).(*types.Named)
+	return ok && w.Obj().Name() == "ResponseWriter" && w.Obj().Pkg() != nil && w.Obj().Pkg().Path() == "net/http"
 }
 
 // takesArguments reports whether a method of a type has parameters.
