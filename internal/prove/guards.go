@@ -22,7 +22,7 @@ type guards struct {
 	direct map[string]bool // declarations that take a lock or use atomic operations
 	locked map[string]bool // those, and others by what they call
 	docs   map[string]string
-	says   map[string]bool     // types that sentences of the package's documentation name, as shared or as not to be shared
+	named  map[string]bool     // types that sentences of the package's documentation name, as shared or as not to be shared
 	spread map[string]bool     // methods that tests call on one value from several goroutines
 	read   map[*types.Var]bool // fields that code reads which changes something; nil until it is asked for
 }
@@ -37,7 +37,9 @@ var (
 	// permits are names of methods that say what is to be let through or left out, which is settled before it is used. One that answers a
 	// question, as a limiter's Allow does, is not meant.
 	permits = regexp.MustCompile(`^(Ban|Allow|Disallow|Deny|Forbid|Permit|Block|Unblock|Require|Ignore|Exclude|Include|Skip|Restrict|Limit)([A-Z].*)?$`)
-	ends    = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
+	// contents are names of settings that are also those of what a cache does all day.
+	contents = regexp.MustCompile(`^(Set|Load|Replace|Use)$`)
+	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
 	// gets are those of them that change what they are called on where they take an argument: Name("x") gives a name.
@@ -52,7 +54,7 @@ var (
 )
 
 func (v *side) guards() *guards {
-	g := &guards{side: v, direct: make(map[string]bool), locked: make(map[string]bool), docs: make(map[string]string), says: make(map[string]bool), spread: make(map[string]bool)}
+	g := &guards{side: v, direct: make(map[string]bool), locked: make(map[string]bool), docs: make(map[string]string), named: make(map[string]bool), spread: make(map[string]bool)}
 	takes := func(d *decl) bool {
 		found := false
 		ast.Inspect(d.node, func(n ast.Node) bool {
@@ -246,8 +248,8 @@ func (g *guards) readDocs() {
 		}
 		for _, word := range strings.FieldsFunc(sentence, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 			if _, ok := g.pkg.Types.Scope().Lookup(word).(*types.TypeName); ok {
-				was, said := g.says[word]
-				g.says[word] = !unsafe && (was || !said)
+				was, said := g.named[word]
+				g.named[word] = !unsafe && (was || !said)
 			}
 		}
 	}
@@ -352,17 +354,21 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 	if !token.IsExported(method) || ends.MatchString(method) && !serving || saysUnsafe.MatchString(g.docs[key]) {
 		return false
 	}
-	return g.shared(t, made, saysSafe.MatchString(g.docs[key]), func(locks bool) bool {
-		switch {
-		case serving:
-			return true
-		case locks:
-			return g.locks(key) || !settings.MatchString(method) && !g.setsFields(key) && !(permits.MatchString(method) && g.saysNothing(t, method))
-		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
-			return true
-		}
-		return compiled.MatchString(t.Name()) && uses.MatchString(method) || loggers.MatchString(t.Name()) && logs.MatchString(method)
-	})
+	if saysSafe.MatchString(g.docs[key]) {
+		return true
+	}
+	setting := !g.locks(key) && (settings.MatchString(method) || g.setsFields(key) || permits.MatchString(method) && g.saysNothing(t, method))
+	switch safe, said := g.says(t, made); {
+	case said: // what is safe to use is not always safe to set up
+		return safe && (!setting || contents.MatchString(method))
+	case serving:
+		return true
+	case holdsLock(t.Type(), g.pkg.Types, 0):
+		return !setting
+	case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
+		return true
+	}
+	return compiled.MatchString(t.Name()) && uses.MatchString(method) || loggers.MatchString(t.Name()) && logs.MatchString(method)
 }
 
 // owns reports whether the package declares a type.
@@ -397,8 +403,22 @@ func (g *guards) setsFields(key string) bool {
 				return false
 			}
 		}
+		if recv := fn.Recv.List[0].Names; slices.ContainsFunc(a.Rhs, func(e ast.Expr) bool { return len(recv) > 0 && g.names(e, recv[0]) }) {
+			return false // it counts, or collects
+		}
 	}
 	return true
+}
+
+// names reports whether an expression names a variable.
+func (g *guards) names(e ast.Expr, v *ast.Ident) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && g.pkg.TypesInfo.Uses[id] == g.pkg.TypesInfo.Defs[v]
+		return !found
+	})
+	return found
 }
 
 // saysNothing reports whether all that a method of a type returns is whether it went well, or what it was called on.
@@ -442,27 +462,29 @@ func (g *guards) mayPass(t *types.TypeName, fn, made string) bool {
 	if !token.IsExported(fn) || ends.MatchString(fn) && !uses.MatchString(fn) || g.settings(fn) {
 		return false
 	}
-	return g.shared(t, made, saysSafe.MatchString(g.docs[fn]), func(locks bool) bool {
-		return compiled.MatchString(t.Name()) && uses.MatchString(fn)
-	})
+	if saysSafe.MatchString(g.docs[fn]) {
+		return true
+	}
+	if safe, said := g.says(t, made); said {
+		return safe
+	}
+	return compiled.MatchString(t.Name()) && uses.MatchString(fn)
 }
 
-// shared reports what documentation says about sharing the values of a type, and asks otherwise where it is silent.
-func (g *guards) shared(t *types.TypeName, made string, safe bool, otherwise func(locks bool) bool) bool {
-	said, named := g.says[t.Name()]
+// says returns what documentation says about sharing the values of a type, also that of the function that made one, and whether it does.
+func (g *guards) says(t *types.TypeName, made string) (safe, said bool) {
+	safe, said = g.named[t.Name()]
 	doc := g.docs[t.Name()]
 	if !g.owns(t) {
-		doc, named = "", false
+		doc, said = "", false
 	}
 	switch {
 	case saysUnsafe.MatchString(doc) || made != "" && saysUnsafe.MatchString(g.docs[made]):
-		return false
-	case safe || saysSafe.MatchString(doc) || made != "" && saysSafe.MatchString(g.docs[made]):
-		return true
-	case named:
-		return said
+		return false, true
+	case saysSafe.MatchString(doc) || made != "" && saysSafe.MatchString(g.docs[made]):
+		return true, true
 	}
-	return otherwise(holdsLock(t.Type(), g.pkg.Types, 0))
+	return safe, said
 }
 
 // holdsLock reports whether a value has a lock or an atomic variable of its own.

@@ -145,6 +145,17 @@ func (s *Schema) ReplaceAll(text string) string {
 func (s *Schema) compile(text string) { s.last = text }
 func (s *Schema) Show() string        { return s.Title }
 
+// A Machine is safe for concurrent use.
+type Machine struct{ n int }
+
+func (m *Machine) Fire(n int)             { m.n = m.n + n }
+func (m *Machine) OnFire(n int)           { m.n++ }
+func (m *Machine) Configure(n int) *Pen   { m.n++; return &Pen{} }
+func (m *Machine) Set(key string, n int)  { m.n++ }
+
+// Reset may be called at any time: it is safe for use by several goroutines.
+func (m *Machine) Reset() { m.n = 0 }
+
 // A Site serves.
 type Site struct{ hits int }
 
@@ -209,6 +220,7 @@ func TestOwn(t *testing.T) {
 		"Pen.Len": true, "Pen.Write": false, "Pen.Name": false, "Pen.Error": false,
 		"ServerLogger.Error": true, "ServerLogger.Add": false,
 		"Schema.Validate": true, "Schema.Show": false,
+		"Machine.Fire": true, "Machine.Set": true, "Machine.Reset": true, "Machine.OnFire": false, "Machine.Configure": false,
 		"Site.ServeHTTP": true, "Site.Handle": false,
 	} {
 		name, method, _ := strings.Cut(key, ".")

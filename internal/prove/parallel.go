@@ -55,7 +55,9 @@ const (
 	parallelTries  = 120  // of each function
 	parallelEach   = 4    // programs of a function
 	parallelValues = 2    // kinds of shared values of a type
-	parallelMost   = 400  // calls of a package
+	parallelOwn    = 240  // calls with values of their own, of a package,
+	parallelMost   = 400  // with those of shared values,
+	parallelFields = 100  // and so many more of values with a field set
 	manyGroups     = 1000 // from which on each gets one pass with few goroutines: rows of tables
 )
 
@@ -130,47 +132,61 @@ func (f *search) sound(ctx context.Context, out map[*target][]*worker.Program) e
 		return err
 	}
 	defer func() { p.stop() }()
-	for _, t := range f.targets {
-		st := f.states[t]
-		if st == nil {
-			continue
-		}
-		var list []*worker.Program
-		for _, a := range st.agreed {
-			list = append(list, a.Program)
-		}
-		for _, c := range slices.Backward(st.corpus) {
-			if !slices.Contains(list, c) {
-				list = append(list, c)
-			}
-		}
-		list = list[:min(len(list), 6*parallelEach)]
-		for range 4 * parallelEach {
-			list = append(list, f.program(t))
-		}
-		for _, c := range list {
-			if len(out[t]) == parallelEach || ctx.Err() != nil {
-				break
-			}
-			prog := cloneProgram(c)
-			prog.After = false
-			began := time.Now()
-			seen := p.run([]*worker.Program{prog}, worker.Full|worker.FlushEach)
-			if p.dead {
-				next, err := start(ctx, f.files[0].file, f.config(runLimit))
-				if err != nil {
-					return err
-				}
-				p.stop()
-				p = next
+	// Each target has its turn before the next round: a package with many functions gets at least one call of each.
+	lists := make(map[*target][]*worker.Program)
+	for range parallelEach {
+		for _, t := range f.targets {
+			if f.states[t] == nil {
 				continue
 			}
-			if len(seen) == 1 && seen[0].Status == worker.Done && time.Since(began) < longestCall && !panics(seen[0]) && f.outside(prog) {
-				out[t] = append(out[t], prog)
+			if lists[t] == nil {
+				lists[t] = f.candidates(t)
+			}
+			for had := len(out[t]); len(out[t]) == had && len(lists[t]) > 0; {
+				if ctx.Err() != nil {
+					return nil
+				}
+				prog := cloneProgram(lists[t][0])
+				lists[t] = lists[t][1:]
+				if prog.After = false; !f.outside(prog) {
+					continue
+				}
+				began := time.Now()
+				seen := p.run([]*worker.Program{prog}, worker.Full|worker.FlushEach)
+				if p.dead {
+					next, err := start(ctx, f.files[0].file, f.config(runLimit))
+					if err != nil {
+						return err
+					}
+					p.stop()
+					p = next
+					continue
+				}
+				if len(seen) == 1 && seen[0].Status == worker.Done && time.Since(began) < longestAlone && !panics(seen[0]) {
+					out[t] = append(out[t], prog)
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// candidates are programs of a target, those first that are known to give the same each time.
+func (f *search) candidates(t *target) (list []*worker.Program) {
+	st := f.states[t]
+	for _, a := range st.agreed {
+		list = append(list, a.Program)
+	}
+	for _, c := range slices.Backward(st.corpus) {
+		if !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	list = list[:min(len(list), 6*parallelEach)]
+	for range 4 * parallelEach {
+		list = append(list, f.program(t))
+	}
+	return list
 }
 
 // outside reports whether code of other packages could make the calls of a program. The package's own functions may return what nobody
@@ -215,11 +231,12 @@ type parallelGroup struct {
 // own adds calls with values of their own: what goroutines share is what the package keeps.
 func (w *parallelWriter) own(sound map[*target][]*worker.Program) {
 	var calls []int
+	each := max(1, parallelOwn/max(1, len(sound))) // so that the last functions have their turn
 	for _, t := range w.targets {
 		if !t.method && w.guards.settings(t.key) {
 			continue
 		}
-		for _, p := range sound[t] {
+		for _, p := range sound[t][:min(each, len(sound[t]))] {
 			if slices.ContainsFunc(p.Steps, func(s worker.Step) bool {
 				e := w.entries[s.Func]
 				return !e.method && e.key != "" && e != t.entry && w.guards.settings(e.key)
@@ -227,7 +244,7 @@ func (w *parallelWriter) own(sound map[*target][]*worker.Program) {
 				continue
 			}
 			text, ok := w.coder.program(p)
-			if !ok || len(w.calls) >= parallelMost {
+			if !ok || len(w.calls) >= parallelOwn {
 				continue
 			}
 			before, text, _ := strings.Cut(text, "\x00")

@@ -115,23 +115,23 @@ func (w *parallelWriter) sharedOf(obj *types.TypeName, methods []*sharedMethod) 
 			continue
 		}
 		n++
-		w.group(obj, methods, m, allowed, parallelEach)
+		w.group(obj, methods, m, allowed, parallelEach, parallelMost)
 		later = append(later, func() {
 			for _, one := range w.withFields(obj, m) {
-				w.group(obj, methods, one, allowed, 1)
+				w.group(obj, methods, one, allowed, 1, parallelMost+parallelFields)
 			}
 		})
 	}
 	return later
 }
 
-// group adds the calls of methods of one value, a few of each.
-func (w *parallelWriter) group(obj *types.TypeName, methods []*sharedMethod, m *maker, allowed map[int]bool, each int) {
+// group adds the calls of methods of one value, a few of each, as long as there are not too many in all.
+func (w *parallelWriter) group(obj *types.TypeName, methods []*sharedMethod, m *maker, allowed map[int]bool, each, most int) {
 	g := parallelGroup{of: obj.Name()}
 	for _, e := range methods {
 		n := 0
 		for _, p := range e.programs {
-			if !allowed[e.id] || len(w.calls) >= parallelMost || n == each {
+			if !allowed[e.id] || len(w.calls) >= most || n == each {
 				continue
 			}
 			q := onShared(p, m, allowed, e.id)

@@ -19,7 +19,7 @@ import (
 )
 
 // callsTime is the time to find calls of a package that can be made.
-const callsTime = 3 * time.Second
+const callsTime = 5 * time.Second
 
 // makeUpCalls makes up the calls of all packages, once.
 func (s *Search) makeUpCalls(ctx context.Context, list []pkg, work string) error {
