@@ -193,10 +193,16 @@ func (f *search) candidates(t *target) (list []*worker.Program) {
 // else gets.
 func (f *search) outside(p *worker.Program) bool {
 	return !slices.ContainsFunc(p.Steps, func(s worker.Step) bool {
-		if e := f.entries[s.Func]; e.method && !e.called && e.key == "" && len(e.params) > 0 && !types.IsInterface(e.params[0]) {
-			return true // what another package made, which may have rules of its own: nothing more after Write
+		e := f.entries[s.Func]
+		if e.method && !e.called && e.key == "" && len(e.params) > 0 {
+			if !types.IsInterface(e.params[0]) {
+				return true // what another package made, which may have rules of its own: nothing more after Write
+			}
+			if _, method, ok := strings.Cut(e.name, "."); ok && !token.IsExported(method[strings.LastIndexByte(method, '.')+1:]) {
+				return true // of an interface that others can hold, but not use
+			}
 		}
-		for part := range strings.SplitSeq(f.entries[s.Func].key, ".") {
+		for part := range strings.SplitSeq(e.key, ".") {
 			if part != "" && !token.IsExported(part) {
 				return true
 			}
