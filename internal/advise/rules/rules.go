@@ -67,6 +67,12 @@ var All = []*advise.Rule{
 	objectWithReset,
 	constantCall,
 	appendTwin,
+	textFromList,
+	literalPerCall,
+	nothingToReplace,
+	hashAtOnce,
+	sizedConstructor,
+	sameEachRound,
 	hotCall, // these come last: they leave out what others speak of
 	hotAllocation,
 	hotObjects,
