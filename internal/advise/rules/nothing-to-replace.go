@@ -5,12 +5,14 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/report"
@@ -107,16 +109,64 @@ func patternOf(p *advise.Pass, e ast.Expr) (string, bool) {
 					if p.Info().Defs[id] != types.Object(v) || i >= len(vs.Values) {
 						continue
 					}
-					call := p.Calls(ast.Unparen(vs.Values[i]), "regexp.MustCompile")
-					if call == nil {
-						return "", false
-					}
-					return p.Text(call.Args[0])
+					return compiled(p.Func, vs.Values[i])
 				}
 			}
 		}
 	}
 	return "", false
+}
+
+// compiled returns the pattern of a regular expression that is compiled, where it stands or in a function that does nothing else.
+func compiled(f *code.Func, e ast.Expr) (string, bool) {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return "", false
+	}
+	if f.Calls(call, "regexp.MustCompile") != nil {
+		return constantText(f, call.Args[0])
+	}
+	fn := f.Callee(call)
+	if fn == nil || len(call.Args) > 0 || fn.Signature().Recv() != nil {
+		return "", false
+	}
+	decl, file := f.DeclOf(fn)
+	if decl == nil || decl.Body == nil {
+		return "", false
+	}
+	q := f.In(file, decl)
+	list := results(q)
+	if len(list) != 1 || q.Calls(list[0], "regexp.MustCompile") == nil {
+		return "", false
+	}
+	return compiled(q, list[0])
+}
+
+// constantText returns the value of a text that is made of constants, and of variables of the function that only ever hold such.
+func constantText(f *code.Func, e ast.Expr) (string, bool) {
+	e = ast.Unparen(e)
+	if s, ok := f.Text(e); ok {
+		return s, true
+	}
+	if sum, ok := e.(*ast.BinaryExpr); ok && sum.Op == token.ADD {
+		x, isX := constantText(f, sum.X)
+		y, isY := constantText(f, sum.Y)
+		return x + y, isX && isY
+	}
+	if call := f.Calls(e, "regexp.QuoteMeta"); call != nil {
+		s, ok := constantText(f, call.Args[0])
+		return regexp.QuoteMeta(s), ok
+	}
+	v := f.Local(e)
+	if v == nil || f.IsParam(v) {
+		return "", false
+	}
+	decl, value := f.Declared(v)
+	st, _ := decl.(*ast.AssignStmt)
+	if value == nil || !flow.OnlyRead(f, v, st) {
+		return "", false
+	}
+	return constantText(f, value)
 }
 
 // mostLetters is how many letters there may be that one is looked for of.

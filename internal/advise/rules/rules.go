@@ -73,6 +73,7 @@ var All = []*advise.Rule{
 	hashAtOnce,
 	sizedConstructor,
 	sameEachRound,
+	fieldsPerCall,
 	hotCall, // these come last: they leave out what others speak of
 	hotAllocation,
 	hotObjects,

@@ -88,6 +88,7 @@ const stackRoom = 256
 // shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
 func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 	var edits []edit.Edit
+	grade := report.Mechanical
 	for _, n := range made {
 		st := n.(*ast.AssignStmt)
 		call := st.Rhs[0].(*ast.CallExpr)
@@ -95,6 +96,9 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		slice, ok := v.Type().Underlying().(*types.Slice)
 		if !ok || len(call.Args) != 2 || !flow.Simple(p.Func, call.Args[1]) || !kind.IsBasic(p.TypeOf(call.Args[1]), types.IsInteger) || p.Statement(st) != st || measured(p.Func, v) {
 			continue
+		}
+		if cut(p.Func, v) {
+			grade = report.Ownership // what is behind its length can be seen
 		}
 		size, _ := p.SizeOf(slice.Elem())
 		c := p.Cost(st, cost.Allocates("makeslice", "newobject"))
@@ -112,7 +116,7 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 	if len(edits) == 0 {
 		return nil
 	}
-	return p.Fix(report.Mechanical, "keep short ones on the stack", edits...)
+	return p.Fix(grade, "keep short ones on the stack", edits...)
 }
 
 // leastPooled is how many bytes a list or map takes on average from which on a pool may be cheaper than the allocator.
@@ -181,8 +185,14 @@ func measured(f *code.Func, v *types.Var) bool {
 		case *ast.CallExpr:
 			return f.Builtin(up, "cap") != nil || f.Builtin(up, "append") != nil
 		case *ast.SliceExpr:
-			return true // behind its length there is something then
+			st, ok := f.Parent(up).(*ast.AssignStmt)
+			return up.Slice3 || up.X != ast.Expr(id) || !ok || st.Tok != token.DEFINE // what is behind its length may be appended to
 		}
 		return false
 	})
+}
+
+// cut reports whether parts of a slice are taken.
+func cut(f *code.Func, v *types.Var) bool {
+	return slices.ContainsFunc(f.Uses(v), func(id *ast.Ident) bool { _, ok := f.Parent(id).(*ast.SliceExpr); return ok })
 }

@@ -13,7 +13,19 @@ var (
 	others  = regexp.MustCompile(`[^a-z]+`)
 	folded  = regexp.MustCompile(`(?i)x`)
 	maybe   = regexp.MustCompile(`x*`)
+	codes   = filter()
 )
+
+func filter() *regexp.Regexp {
+	esc := "\x1b"
+	var end = "(" + regexp.QuoteMeta(esc+"\\") + "|\x07)"
+	return regexp.MustCompile("(" + regexp.QuoteMeta(esc+"[") + "[0-9;]*m|" + esc + "].*?" + end + ")")
+}
+
+func width(s string) int {
+	bare := codes.ReplaceAllLiteralString(s, "") // cost: regexp.(*Regexp).ReplaceAllLiteralString; want
+	return len(bare)
+}
 
 func one(s string) string {
 	s = spaces.ReplaceAllString(s, " ") // cost: regexp.(*Regexp).ReplaceAllString; want
@@ -42,6 +54,6 @@ func any(s string) string {
 
 func main() {
 	for _, s := range []string{"", "ab", "a  b ", "\x1b[1mx\x1b[0m", "<b>&amp;", "X\xff y"} {
-		fmt.Printf("%q %q %d %d %q\n", one(s), plain(s), marked(s), counted(s), any(s))
+		fmt.Printf("%d %q %q %d %d %q\n", width(s), one(s), plain(s), marked(s), counted(s), any(s))
 	}
 }
