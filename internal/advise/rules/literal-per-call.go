@@ -77,7 +77,10 @@ func declaredAs(p *advise.Pass, lit *ast.CompositeLit) *types.Var {
 // literalName returns a name for a variable of the package with what is in a literal.
 func literalName(p *advise.Pass, lit *ast.CompositeLit, v *types.Var) string {
 	if v != nil {
-		return p.PackageName(v)
+		if name := p.PackageName(v); name == v.Name() {
+			return name
+		}
+		return p.NewName(text.LowerFirst(p.Decl.Name.Name) + upperFirst(v.Name()))
 	}
 	if kind.IsMap(p.TypeOf(lit)) {
 		return p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Map")
