@@ -67,6 +67,13 @@ var All = []*advise.Rule{
 	objectWithReset,
 	constantCall,
 	appendTwin,
+	textFromList,
+	literalPerCall,
+	nothingToReplace,
+	hashAtOnce,
+	sizedConstructor,
+	sameEachRound,
+	fieldsPerCall,
 	hotCall, // these come last: they leave out what others speak of
 	hotAllocation,
 	hotObjects,
