@@ -15,7 +15,6 @@ const (
 	recent     = 12   // of which a change can have begun in so many
 	fewest     = 9    // steps before a change, and all in all before one is looked for
 	shortest   = 3    // steps that a change must last
-	learnEvery = 3    // steps
 	mostRows   = 16   // entries that are told apart
 	mostSeries = 6000 // costs of a function below an entry
 	entryShare = 0.003
@@ -164,8 +163,7 @@ func (m *memory) forget() {
 // A wander is how much the cost of a function moves by itself, relative to what it should be: of means of half an hour, beyond what
 // sampling does.
 type wander struct {
-	sum, n float64   // of squares, and of how many, both fading
-	fresh  []float64 // squares of the last hour, which may be those of a change that is not sure yet
+	sum, n float64 // of squares, and of how many, both fading
 }
 
 type wanderKey struct {
@@ -173,22 +171,9 @@ type wanderKey struct {
 	cum      bool
 }
 
-// learn takes a square, and counts the one of an hour ago.
 func (w *wander) learn(square float64) {
-	w.fresh = append(w.fresh, square)
-	if len(w.fresh) <= recent/learnEvery {
-		return
-	}
-	w.sum = w.sum*0.995 + w.fresh[0]
+	w.sum = w.sum*0.995 + square
 	w.n = w.n*0.995 + 1
-	w.fresh = w.fresh[:copy(w.fresh, w.fresh[1:])]
-}
-
-// forget drops what was not counted yet: it was a change.
-func (w *wander) forget() {
-	if w != nil {
-		w.fresh = w.fresh[:0]
-	}
 }
 
 // usual is the wander that a function is taken to have before it is known, and how many observations that is worth.

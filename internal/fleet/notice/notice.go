@@ -283,10 +283,9 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	}
 	m.count++
 	scales := m.scales()
-	learn := m.count%learnEvery == 0
-	m.outside(scales, learn)
+	m.outside(scales, m.count%3 == 0)
 	tracks := m.tracks(scales)
-	now := m.alarms(tracks, learn)
+	now := m.alarms(tracks, m.count%3 == 0)
 	if err := n.shifts(s, kind, m, scales, len(now) > 0); err != nil {
 		return err
 	}
@@ -390,16 +389,6 @@ func (m *memory) rebase(touched map[int32]bool, scales [][]float64, since int) {
 		usual, now := x.usual(scale, from, min(to, since)), x.usual(scale, since, len(m.steps))
 		for t := range since {
 			x.values[t] = max(0, x.values[t]+float32(scale[t]*(now-usual)))
-		}
-	}
-	for k, w := range m.wander {
-		if touched[k.function] {
-			w.forget()
-		}
-	}
-	for _, p := range m.parts {
-		if touched[m.entries[p.row]] {
-			p.wander.forget()
 		}
 	}
 	m.rebased = append(m.rebased, m.steps[since].Time)

@@ -51,7 +51,7 @@ func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64,
 		w := m.moves[row]
 		usual := math.Sqrt(w.variance(usualShift * usualShift))
 		d := math.Log(max(x, 1e-3*b) / b)
-		if m.count%learnEvery == 0 {
+		if m.count%3 == 0 {
 			if w == nil {
 				w = &wander{}
 				m.moves[row] = w

@@ -36,7 +36,7 @@ type wal struct {
 
 // A group is records that are written together.
 type group struct {
-	buf  []byte
+	bufs [][]byte
 	done chan struct{}
 	err  error
 }
@@ -73,7 +73,7 @@ func (w *wal) append(records []byte) error {
 		g = &group{done: make(chan struct{})}
 		w.next = g
 	}
-	g.buf = append(g.buf, records...)
+	g.bufs = append(g.bufs, records)
 	if w.syncing {
 		w.mu.Unlock()
 		<-g.done
@@ -91,7 +91,7 @@ func (w *wal) writeNext() {
 	g := w.next
 	w.next = nil
 	w.mu.Unlock()
-	g.err = w.write(g.buf)
+	g.err = w.write(g.bufs)
 	close(g.done)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,15 +103,17 @@ func (w *wal) writeNext() {
 }
 
 // write is only called by the one who syncs.
-func (w *wal) write(b []byte) error {
+func (w *wal) write(bufs [][]byte) error {
 	if w.f == nil {
 		if err := w.create(); err != nil {
 			return full(err)
 		}
 	}
 	err := w.try("write")
-	if err == nil {
-		_, err = w.f.Write(b)
+	size := int64(0)
+	for i := 0; i < len(bufs) && err == nil; i++ {
+		_, err = w.f.Write(bufs[i])
+		size += int64(len(bufs[i]))
 	}
 	if err == nil {
 		if err = w.try("sync"); err == nil {
@@ -130,7 +132,7 @@ func (w *wal) write(b []byte) error {
 		return full(fmt.Errorf("writing new profiles: %w", err))
 	}
 	w.mu.Lock()
-	w.size += int64(len(b))
+	w.size += size
 	w.mu.Unlock()
 	return nil
 }
@@ -272,8 +274,8 @@ func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload)
 		if size > maxRecord {
 			return good, nil
 		}
-		body, err := io.ReadAll(io.LimitReader(r, int64(size)))
-		if err != nil || len(body) != int(size) || crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+		body, err := readBody(r, int64(size))
+		if err != nil || crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
 			return good, nil
 		}
 		tenant, u, err := decodeRecord(body)
@@ -285,6 +287,20 @@ func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload)
 		}
 		good += int64(recordHead) + int64(size)
 	}
+}
+
+// readBody reads so many bytes. Of many, memory is for those that are there: the size may be damaged.
+func readBody(r io.Reader, size int64) ([]byte, error) {
+	if size <= 1<<20 {
+		body := make([]byte, size)
+		_, err := io.ReadFull(r, body)
+		return body, err
+	}
+	body, err := io.ReadAll(io.LimitReader(r, size))
+	if err == nil && int64(len(body)) < size {
+		err = io.ErrUnexpectedEOF
+	}
+	return body, err
 }
 
 // full says that the store is full where that is what an error means.
