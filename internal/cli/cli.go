@@ -87,21 +87,18 @@ func Interruptible(args []string) (context.Context, context.CancelFunc) {
 	if onlyReads(args) {
 		return ctx, cancel
 	}
-	// Listening takes a millisecond or two. A command that ends before anybody could ask it to need not.
-	soon := time.AfterFunc(5*time.Millisecond, func() {
-		signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-		if signal.Ignored(os.Interrupt) {
-			signals = signals[1:]
-		}
-		asked, stop := signal.NotifyContext(ctx, signals...)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if signal.Ignored(os.Interrupt) {
+		signals = signals[1:]
+	}
+	// From here on, not a moment later: a server that has printed its address may be asked to end right away.
+	asked, stop := signal.NotifyContext(ctx, signals...)
+	go func() {
 		<-asked.Done()
 		stop() // who asks twice does not want to wait
 		cancel()
-	})
-	return ctx, func() {
-		soon.Stop()
-		cancel()
-	}
+	}()
+	return ctx, cancel
 }
 
 // onlyReads reports whether a command runs and serves nothing, and leaves nothing behind when it is cut off.
@@ -110,7 +107,7 @@ func onlyReads(args []string) bool {
 		return false
 	}
 	switch args[0] {
-	case "merge", "pgo", "benchstat", "benchcmp":
+	case "merge", "pgo", "benchstat", "benchcmp", "version", "help", "completion":
 		return true
 	case "pprof":
 		return !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "http") })

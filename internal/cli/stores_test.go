@@ -345,7 +345,12 @@ func TestStoreRefErrors(t *testing.T) {
 	s := serveStore(t, nil)
 	stranger := httptest.NewServer(http.NotFoundHandler())
 	defer stranger.Close()
-	day := s.start.Format(time.DateOnly)
+	first, last := s.start.Format(time.DateOnly), s.start
+	for _, u := range s.all {
+		if u.End.After(last) {
+			last = u.End // perhaps of the next day
+		}
+	}
 	for _, c := range []struct {
 		ref, store string
 		args       []string
@@ -355,8 +360,8 @@ func TestStoreRefErrors(t *testing.T) {
 		{ref: "store:x", want: "hone: store:x: there is no service x\nhint: there are service-0, service-1\n"},
 		{ref: "store:service-0{versoin=v0}", want: "no profile of service-0 has the label versoin\nhint: did you mean version? its labels are build_id, instance, version\n"},
 		{ref: "store:service-0{version=v9}", want: "no profile of service-0 has version=\"v9\"\nhint: its values are v0, v1\n"},
-		{ref: "store:service-0@2020-01-01 14:00..15:00", want: "there is no profile of service-0 from 2020-01-01 14:00:00 UTC to 2020-01-01 15:00:00 UTC\nhint: the first one is of " + day},
-		{ref: "store:service-0@-5m", want: "hint: the last one before is of " + day},
+		{ref: "store:service-0@2020-01-01 14:00..15:00", want: "there is no profile of service-0 from 2020-01-01 14:00:00 UTC to 2020-01-01 15:00:00 UTC\nhint: the first one is of " + first},
+		{ref: "store:service-0@-5m", want: "hint: the last one before is of " + last.Format(time.DateOnly)},
 		{ref: s.url + "/store:service-0@-5m", want: ": hone top " + s.url + "/store:service-0@"},
 		{ref: "store:service-0", args: []string{"--metric", "contentoins"}, want: "store:service-0 has no metric contentoins; it has cpu, cpu:samples, goroutine, mutex"},
 		{ref: "store:service-0", args: []string{"--metric", "heap"}, want: "store:service-0 has no metric heap; it has cpu, cpu:samples, goroutine, mutex"},

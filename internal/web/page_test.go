@@ -22,6 +22,8 @@ import (
 // patience is how long something that will come may take. Nothing waits for as long unless it is broken.
 const patience = 3 * time.Minute
 
+var errNoChromium = errors.New("there is no chromium, which the tests of the page run in; apt-get install -y chromium")
+
 // chromium starts the browser that all tests share.
 var chromium = sync.OnceValues(func() (context.Context, error) {
 	var path string
@@ -32,7 +34,7 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		}
 	}
 	if path == "" {
-		return nil, errors.New("there is no chromium, which the tests of the page run in; apt-get install -y chromium")
+		return nil, errNoChromium
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
@@ -80,6 +82,9 @@ func open(t *testing.T, first string, width, height int64) *page {
 		testrun.Live(t, "goes through pages in a browser")
 	}
 	browserCtx, err := chromium()
+	if errors.Is(err, errNoChromium) {
+		testrun.Missing(t, "%v", err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
