@@ -1012,6 +1012,7 @@ export interface Metric {
   default?: boolean;
   total: number;
   samples: number;
+  taken?: number;
   names?: string[];
 }
 
