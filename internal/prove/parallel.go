@@ -54,6 +54,7 @@ const (
 const (
 	parallelTries  = 120  // of each function
 	parallelEach   = 4    // programs of a function
+	parallelRounds = 24   // in which each function has a try
 	parallelValues = 2    // kinds of shared values of a type
 	parallelOwn    = 240  // calls with values of their own, of a package,
 	parallelMost   = 400  // with those of shared values,
@@ -125,46 +126,50 @@ func (s *side) parallel(ctx context.Context, work string, opt Options) (*Paralle
 	return w.write(s)
 }
 
-// sound runs programs of each target, and keeps those that come to their end.
+// sound runs programs of each target, and keeps those that come to their end soon. Each target has its turn before any has another: a
+// package with many functions gets a call of each.
 func (f *search) sound(ctx context.Context, out map[*target][]*worker.Program) error {
-	p, err := start(ctx, f.files[0].file, f.config(runLimit))
+	p, err := start(ctx, f.files[0].file, f.config(longestAlone))
 	if err != nil {
 		return err
 	}
 	defer func() { p.stop() }()
-	// Each target has its turn before the next round: a package with many functions gets at least one call of each.
-	lists := make(map[*target][]*worker.Program)
-	for range parallelEach {
+	left := make(map[*target][]*worker.Program)
+	for range parallelRounds {
+		var whose []*target
+		var list []*worker.Program
 		for _, t := range f.targets {
-			if f.states[t] == nil {
+			if f.states[t] == nil || len(out[t]) == parallelEach {
 				continue
 			}
-			if lists[t] == nil {
-				lists[t] = f.candidates(t)
+			if left[t] == nil {
+				left[t] = slices.DeleteFunc(f.candidates(t), func(p *worker.Program) bool { return !f.outside(p) })
 			}
-			for had := len(out[t]); len(out[t]) == had && len(lists[t]) > 0; {
-				if ctx.Err() != nil {
-					return nil
+			if len(left[t]) > 0 {
+				prog := cloneProgram(left[t][0])
+				prog.After = false
+				whose, list, left[t] = append(whose, t), append(list, prog), left[t][1:]
+			}
+		}
+		for len(list) > 0 {
+			if ctx.Err() != nil {
+				return nil
+			}
+			seen := p.run(list[:min(len(list), mostBatch)], worker.Full|worker.FlushEach)
+			for i, s := range seen {
+				if s.Status == worker.Done && !panics(s) {
+					out[whose[i]] = append(out[whose[i]], list[i])
 				}
-				prog := cloneProgram(lists[t][0])
-				lists[t] = lists[t][1:]
-				if prog.After = false; !f.outside(prog) {
-					continue
+			}
+			n := max(1, len(seen)) // where it died, the last one is what it died of
+			whose, list = whose[n:], list[n:]
+			if p.dead {
+				next, err := start(ctx, f.files[0].file, f.config(longestAlone))
+				if err != nil {
+					return err
 				}
-				began := time.Now()
-				seen := p.run([]*worker.Program{prog}, worker.Full|worker.FlushEach)
-				if p.dead {
-					next, err := start(ctx, f.files[0].file, f.config(runLimit))
-					if err != nil {
-						return err
-					}
-					p.stop()
-					p = next
-					continue
-				}
-				if len(seen) == 1 && seen[0].Status == worker.Done && time.Since(began) < longestAlone && !panics(seen[0]) {
-					out[t] = append(out[t], prog)
-				}
+				p.stop()
+				p = next
 			}
 		}
 	}
