@@ -29,7 +29,7 @@ var fieldsPerCall = &advise.Rule{
 		}
 		sig := fn.Signature()
 		if sig.Recv() != nil || sig.TypeParams() != nil || sig.Params().Len() != 1 || sig.Results().Len() != 1 || sig.Variadic() ||
-			types.TypeString(sig.Params().At(0).Type(), nil) != "reflect.Type" || !kind.Refers(sig.Results().At(0).Type()) {
+			types.TypeString(sig.Params().At(0).Type(), nil) != "reflect.Type" || !kind.Refers(sig.Results().At(0).Type()) || types.IsInterface(sig.Results().At(0).Type()) {
 			return
 		}
 		uses := p.Pkg.UsesOf(fn)

@@ -61,7 +61,6 @@ var All = []*advise.Rule{
 	roundTrip,
 	channelUpFront,
 	leakedGoroutine,
-	convertedResult,
 	workBeforeCheck,
 	nothingToEscape,
 	objectWithReset,

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -25,8 +26,8 @@ var sameEachRound = &advise.Rule{
 	NoFix: missing.SameEachCall,
 	Find: func(p *advise.Pass) {
 		advise.Each(p, func(call *ast.CallExpr) {
-			if p.Callee(call) == nil || !canWait(p.Func, call) {
-				return
+			if p.Callee(call) == nil || !canWait(p.Func, call) || p.TypeOf(call) == nil || kind.Refers(p.TypeOf(call)) {
+				return // or a round may change what the next one would see
 			}
 			loop := invariantIn(p.Func, call)
 			if loop == nil || p.Statement(loop) != loop {

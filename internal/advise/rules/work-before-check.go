@@ -115,7 +115,7 @@ func canWait(f *code.Func, e ast.Expr) bool {
 			case fn != nil && (fn.FullName() == "fmt.Sprintf" || fn.FullName() == "fmt.Sprint"):
 				costs = true
 				ok = ok && !n.Ellipsis.IsValid() && !slices.ContainsFunc(n.Args, func(a ast.Expr) bool { return kind.Refers(f.TypeOf(a)) || kind.PrintsItself(f.TypeOf(a)) })
-			case fn != nil && flow.Pure(f, fn, 3):
+			case fn != nil && fn.Pkg() != f.Pkg.Types && flow.Pure(f, fn, 3): // those of the package may panic
 				costs = true
 				if sel, isSel := n.Fun.(*ast.SelectorExpr); isSel && f.Info().Selections[sel] != nil {
 					ok = false // of a method, whose receiver may change

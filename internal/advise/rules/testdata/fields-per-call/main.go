@@ -70,8 +70,16 @@ func values(t reflect.Type) []int {
 	return make([]int, t.NumField()) // cost: runtime.makeslice
 }
 
+// kindOf may return nil, which has no type to assert.
+func kindOf(t reflect.Type) fmt.Stringer {
+	if t.NumField() > 0 { // cost: reflect.(*rtype).NumField
+		return t.Kind()
+	}
+	return nil
+}
+
 func main() {
 	for range 2 {
-		fmt.Println(copied(outer{}), copied(&outer{}), copied(1), named(outer{}), len(values(reflect.TypeOf(inner{}))), made)
+		fmt.Println(copied(outer{}), copied(&outer{}), copied(1), named(outer{}), len(values(reflect.TypeOf(inner{}))), made, kindOf(reflect.TypeOf(inner{})), kindOf(reflect.TypeOf(struct{}{})))
 	}
 }

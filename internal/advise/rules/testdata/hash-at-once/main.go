@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"io"
 )
 
@@ -40,7 +41,14 @@ func checked(a []byte) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
+// other has no function that hashes at once.
+func other(b []byte) uint64 {
+	h := fnv.New64a() // cost: hash/fnv.New64a
+	h.Write(b)
+	return h.Sum64()
+}
+
 func main() {
 	c, err := checked([]byte("c"))
-	fmt.Printf("%s %x %x %x %v\n", key([]byte("a")), name("b"), parts([]byte("a"), []byte("b")), c, err)
+	fmt.Printf("%d %s %x %x %x %v\n", other([]byte("x")), key([]byte("a")), name("b"), parts([]byte("a"), []byte("b")), c, err)
 }

@@ -62,8 +62,14 @@ func groups(k string) []int {
 	return m[k]
 }
 
+// kept is there to be changed by who gets it.
+func kept() []string {
+	return []string{"x"} // cost: runtime.newobject
+}
+
 func main() {
 	w := words()
+	kept()[0] = "changed"
 	w[0] = "changed"
-	fmt.Println(month(1), month(3), known("b"), known("d"), sizes("large"), w, words(), shuffled(), groups("a"))
+	fmt.Println(month(1), month(3), known("b"), known("d"), sizes("large"), w, words(), shuffled(), kept(), groups("a"))
 }

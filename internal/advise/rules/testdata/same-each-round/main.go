@@ -51,7 +51,27 @@ func later(list []string, query string) (all []func() string) {
 	return all
 }
 
+// parted changes what it gets in each round.
+func parted(list []string, s string) (n int) {
+	for range list {
+		parts := strings.Split(s, ",") // cost: strings.Split
+		parts[0] += "x"
+		n += len(parts[0])
+	}
+	return n
+}
+
+func first(s string) byte { return s[0] }
+
+// none has nothing to look at when there is no round.
+func none(list []string, s string) (n int) {
+	for range list {
+		n += int(first(s)) // cost: main.first
+	}
+	return n
+}
+
 func main() {
 	list := []string{"Ab", "bA", "c"}
-	fmt.Println(search(list, "AB"), search(nil, "A"), indented(list, 1, 2), table([][]string{list, list}, " x"), changing(list, "A"), later(list, "Y")[0]())
+	fmt.Println(search(list, "AB"), search(nil, "A"), indented(list, 1, 2), table([][]string{list, list}, " x"), changing(list, "A"), later(list, "Y")[0](), parted(list, "a,b"), none(nil, ""), none(list, "a"))
 }

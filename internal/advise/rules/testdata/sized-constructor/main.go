@@ -49,11 +49,26 @@ func upTo(c chan int) *set[int] {
 	return out
 }
 
+type list struct{ all []int }
+
+func newList() *list { return &list{} }
+
+func (l *list) add(v int) { l.all = append(l.all, v) }
+
+// listOf calls a function that has no such twin.
+func listOf(in []int) *list {
+	out := newList()
+	for _, v := range in {
+		out.add(v) // cost: main.(*list).add runtime.growslice
+	}
+	return out
+}
+
 func main() {
 	a, b := of([]string{"a", "b", "c"}), of([]string{"b"})
 	c := make(chan int, 2)
 	c <- 1
 	c <- 1
 	close(c)
-	fmt.Println(len(*a.without(b)), len(*upTo(c)))
+	fmt.Println(len(*a.without(b)), len(*upTo(c)), listOf([]int{1, 2}).all)
 }
