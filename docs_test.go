@@ -39,7 +39,7 @@ import (
 // makes a recording, where testdata/docs has one of its name for the page: without -tags nightly the commands that follow are shown that
 // one. With UPDATE=1, a nightly run replaces it. A live run makes those of one page, see recordedLive.
 //
-// In a block marked agent, lines are calls of tools of hone mcp, as TOOL {INPUT}; see TestAgent. One marked "agent live" is for -tags live.
+// In a block marked agent, lines are calls of tools of hone mcp, as TOOL {INPUT}; see TestAgent. One marked "agent nightly" is for -tags nightly.
 //
 // The commands of a page run one after the other in a folder with the profiles and benchmarks of testdata/tour, shown as /src/shop; a
 // server that offers one of them, and has a page /search, stands in for localhost:6060. hone serve & runs until the end of the page. The practice programs are in examples/, and cd goes there;
@@ -104,7 +104,7 @@ func runPage(t *testing.T, text string, run func(t *testing.T, command, block st
 		out.WriteString(lines[i])
 		i++
 		block, ok := strings.CutPrefix(strings.TrimSuffix(lines[i-1], "\n"), "```")
-		if !ok || !slices.Contains([]string{"console", "console live", "console nightly", "agent", "agent live"}, block) {
+		if !ok || !slices.Contains([]string{"console", "console live", "console nightly", "agent", "agent nightly"}, block) {
 			continue
 		}
 		for i < len(lines) && lines[i] != "```\n" {
@@ -321,7 +321,7 @@ func (tr *tour) run(t *testing.T, line, block string) (said string, ran bool) {
 
 // ask calls a tool of hone mcp, in the folder where commands run now.
 func (tr *tour) ask(t *testing.T, tool, in, block string) (said string, ran bool) {
-	if block == "agent live" && !testrun.InLive() {
+	if block == "agent nightly" && !testrun.InNightly() { // TestAgent calls the same tools in each live run
 		tr.left++
 		return "", false
 	}

@@ -52,7 +52,7 @@ func TestExamples(t *testing.T) {
 // TestExamplesStaticcheck holds the practice programs to what holds for hone.
 func TestExamplesStaticcheck(t *testing.T) {
 	t.Parallel()
-	testrun.Live(t, "checks all practice programs")
+	testrun.Nightly(t, "checks all practice programs")
 	tool := strings.TrimSpace(goCommand(t, "tool", "-n", "-modfile=tools/lint/go.mod", "staticcheck"))
 	for _, dir := range exampleModules(t) {
 		cmd := exec.Command(tool, "./...")
@@ -66,7 +66,7 @@ func TestExamplesStaticcheck(t *testing.T) {
 // TestExampleFacts holds what examples/README.md says: later steps have the slips of the write-ups, and no others.
 func TestExampleFacts(t *testing.T) {
 	t.Parallel()
-	testrun.Live(t, "builds and runs all practice programs")
+	testrun.Nightly(t, "builds and runs all practice programs")
 	t.Run("hi", testHi)
 	t.Run("hi race", testHiRace)
 	t.Run("havlak", testHavlak)

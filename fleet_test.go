@@ -10,7 +10,7 @@ import (
 // are in a module of their own, so that those who use hone do not depend on them.
 func TestPyroscopeClients(t *testing.T) {
 	t.Parallel()
-	testrun.Live(t, "builds the clients of Pyroscope")
+	testrun.Nightly(t, "builds the clients of Pyroscope")
 	goCommand(t, "-C", "tools/pyroscope", "mod", "tidy", "-diff")
 	goCommand(t, "-C", "tools/pyroscope", "test", "-vet=all", "-ldflags=-w", "./...")
 }

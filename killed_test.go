@@ -90,7 +90,7 @@ func BenchmarkJoin(b *testing.B) {
 `
 
 // A killed command leaves the files of the user as they were, or what it made whole; and nothing else that the next command would not remove.
-// A nightly run kills each command at two times that are drawn by lot, or as often as HONE_KILLS says; a live run kills half of them, halfway.
+// A nightly run kills each command at two times that are drawn by lot, or as often as HONE_KILLS says; a live run kills two of them, halfway.
 func TestKilled(t *testing.T) {
 	testrun.Live(t, "runs each command several times, and kills it")
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestKilled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.name != "record" && c.name != "merge" && c.name != "fix" {
+			if c.name != "record" && c.name != "merge" {
 				testrun.Nightly(t, "runs the command several times, and kills it")
 			}
 			k := newKilled(t)

@@ -82,7 +82,7 @@ func (t *tree) sayMissing() {
 	case n == 0:
 		return
 	case n == 1:
-		what = t.lost[0].fn + " and what else is in its file"
+		what = t.lost[0].fn + " and the rest of its file"
 	default:
 		var names []string
 		for _, m := range t.lost[:min(n, named)] {
@@ -94,7 +94,7 @@ func (t *tree) sayMissing() {
 		}
 		what = fmt.Sprintf("the files of %s%s; about the first", strings.Join(names, ", "), more)
 	}
-	t.notes.AddNew(hint.Text{"nothing is said of ", what, ": ", t.lost[0].err, "; ", hint.Option{Name: "source", Value: "DIR"}, " says where the sources are"})
+	t.notes.AddNew(hint.Text{"no findings for ", what, ": ", t.lost[0].err, "; ", hint.Option{Name: "source", Value: "DIR"}, " says where the sources are"})
 }
 
 // notes are said once.

@@ -17,11 +17,11 @@ func TestSayMissing(t *testing.T) {
 		want      string
 	}{
 		{nil, ""},
-		{[]string{"a.F"}, "nothing is said of a.F and what else is in its file: not 1; source=DIR says where the sources are"},
-		{[]string{"a.F", "b.G"}, "nothing is said of the files of a.F, b.G; about the first: not 1; source=DIR says where the sources are"},
+		{[]string{"a.F"}, "no findings for a.F and the rest of its file: not 1; source=DIR says where the sources are"},
+		{[]string{"a.F", "b.G"}, "no findings for the files of a.F, b.G; about the first: not 1; source=DIR says where the sources are"},
 		{
 			[]string{"a.F", "b.G", "c.H", "d.I", "e.J"},
-			"nothing is said of the files of a.F, b.G, c.H and 2 more; about the first: not 1; source=DIR says where the sources are",
+			"no findings for the files of a.F, b.G, c.H and 2 more; about the first: not 1; source=DIR says where the sources are",
 		},
 	} {
 		var tr tree

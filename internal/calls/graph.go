@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
@@ -205,9 +207,32 @@ func (b *Builder) Edges(g *Graph, filter CallFilter) {
 	if !x.any && x.from == nil {
 		return
 	}
+	n := b.Profile.NumSamples()
+	parts := make([]*callFinder, max(1, min(runtime.GOMAXPROCS(0), n/samplesAtOnce)))
+	var work sync.WaitGroup
+	for i := range parts {
+		parts[i] = x
+		if i > 0 {
+			parts[i] = x.another()
+		}
+		work.Go(func() { b.find(parts[i], i*n/len(parts), (i+1)*n/len(parts)) })
+	}
+	work.Wait()
+	// What was found first in one part comes behind all that was found in those before it, so the order is that of the samples.
+	for _, p := range parts[1:] {
+		x.calls.join(&p.calls)
+	}
+	x.link()
+}
+
+// samplesAtOnce is how many samples are worth a core more.
+const samplesAtOnce = 20_000
+
+// find has x find the calls of samples.
+func (b *Builder) find(x *callFinder, from, to int) {
 	var stack []uint32
 	asked, met := 0, 0
-	for i := range b.Profile.NumSamples() {
+	for i := from; i < to; i++ {
 		w, live := b.sample(i)
 		if !live {
 			continue
@@ -222,7 +247,6 @@ func (b *Builder) Edges(g *Graph, filter CallFilter) {
 		stack = b.Profile.Stack(i, stack[:0])
 		x.stack(stack, w, uint32(i)+1)
 	}
-	x.link()
 }
 
 // A callFinder adds up calls. It knows beforehand which locations matter, since for most questions few do.
@@ -284,6 +308,14 @@ func newCallFinder(g *Graph, p *profile.Profile, t *FrameTable, filter CallFilte
 	}
 	x.some = p.LocationSet(x.targets)
 	return x
+}
+
+// another returns a finder that looks for the same in other samples.
+func (x *callFinder) another() *callFinder {
+	out := *x
+	out.calls = newCallTable()
+	out.last = make([]lastCall, len(x.last))
+	return &out
 }
 
 // stack adds the calls on a stack, which is of sample number now.
@@ -429,6 +461,24 @@ func (t *callTable) find(from, to int32) int32 {
 		*c = callSlot{from, to, int32(len(t.sums))}
 	}
 	return c.number
+}
+
+// join adds the calls that were found in later samples.
+func (t *callTable) join(later *callTable) {
+	calls := make([]callSlot, len(later.sums)) // in the order in which they were found
+	for _, c := range later.slots {
+		if c.number != 0 {
+			calls[c.number-1] = c
+		}
+	}
+	for i, c := range calls {
+		from := &later.sums[i]
+		to := &t.sums[t.find(c.from, c.to)-1]
+		to.V += from.V
+		to.Div += from.Div
+		to.called = to.called || from.called
+		to.residual = to.residual || from.residual
+	}
 }
 
 // slot returns where the call is, or where it should be.

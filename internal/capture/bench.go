@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/source/objfile"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -355,6 +356,7 @@ func (r *rounds) profiled(ctx context.Context, work string) {
 	}
 	defer rec.Close()
 	r.keepSources(rec, &built{file: r.pkgs[0].file, dir: r.pkgs[0].Dir}) // which knows the module
+	r.keepCode(rec, codeOpener{open: objfile.Open, own: true})
 }
 
 // A keeper keeps the profiles of test programs.

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/source/objfile"
 )
 
 // A Server is asked for its profiles.
@@ -95,6 +96,7 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 		}
 		f.manifest.Program = programOf(rec)
 		f.keepSources(rec, nil)
+		f.keepCode(rec, codeOpener{open: objfile.Open, far: true})
 	}
 	out, err := f.pack()
 	out.Name = f.asked()

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source/gosrc"
+	"github.com/hone-perf/hone/internal/source/objfile"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -152,6 +153,22 @@ func (p *process) end(out perf.Outcome, err error) {
 		opt = opt.Recorded(p.build)
 	}
 	p.wrote(0, keepSources(rec, p.folder, opt))
+	p.keepCode(rec, codeOpener{open: p.openCode})
+}
+
+// openCode opens a program or library as the process sees it: it may be in a container, and the file of a process that still runs may be
+// deleted or replaced.
+func (p *process) openCode(name string) (*objfile.File, error) {
+	dir := fmt.Sprintf("/proc/%d", p.pid)
+	if exe, err := os.Readlink(dir + "/exe"); err == nil && strings.TrimSuffix(exe, " (deleted)") == name {
+		if f, err := objfile.Open(dir + "/exe"); err == nil {
+			return f, nil
+		}
+	}
+	if f, err := objfile.Open(dir + "/root" + name); err == nil {
+		return f, nil
+	}
+	return objfile.Open(name)
 }
 
 // usageOf returns what a process has taken so far; nothing when that cannot be known.

@@ -19,6 +19,9 @@ import (
 
 // TestWatch records a stripped program that is running, and looks at what came of it.
 func TestWatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
 	dir, err := filepath.Abs("../../examples/stripped")
 	if err != nil {
 		t.Fatal(err)

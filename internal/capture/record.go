@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/source/objfile"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -431,6 +432,7 @@ func (s *session) finish(end *ending, of *built) {
 			s.note("the program ended after %s, before anything could be recorded", unit.Time(end.real))
 		}
 		s.keepSources(rec, of)
+		s.keepCode(rec, codeOpener{open: objfile.Open, own: of != nil})
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
@@ -131,6 +132,41 @@ func (tt *try) do(t *testing.T) {
 	if index, _ := r.File(recording.SourceIndex, 1<<20); !strings.Contains(string(index), "hot.go") {
 		t.Errorf("hot.go is not among the sources:\n%s", index)
 	}
+	tt.checkCode(t, r)
+}
+
+// checkCode holds that the machine code of the hottest function is in the recording, and shown where the program is not at hand.
+func (tt *try) checkCode(t *testing.T, r *recording.Recording) {
+	t.Helper()
+	picked, _, err := r.Pick("cpu", 0, 0)
+	code := recording.MachineCode.In(r)
+	if err != nil || code == nil {
+		t.Fatalf("%v; the code is %v", err, code)
+	}
+	for i := range code.Objects {
+		o := &code.Objects[i]
+		at := slices.IndexFunc(picked.Profile.Mappings, func(m profile.Mapping) bool { return m.File == o.File })
+		if at < 0 {
+			t.Fatalf("the profile does not name %s", o.File)
+		}
+		m := picked.Profile.Mappings[at]
+		o.File = filepath.Join(t.TempDir(), "gone")
+		m.File = o.File
+		object, err := (&source.Options{}).Code(picked).Object(&m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fns, err := object.Functions(func(f *recording.Function) bool { return strings.HasSuffix(f.Name, ".hotLoop") })
+		if err != nil || len(fns) != 1 {
+			continue
+		}
+		list, err := object.Instructions(&fns[0])
+		if err != nil || len(list) < 3 || !strings.HasSuffix(list[0].Frames[0].File, "hot.go") {
+			t.Errorf("hotLoop has %d instructions, %v", len(list), err)
+		}
+		return
+	}
+	t.Errorf("hotLoop has no machine code")
 }
 
 // share returns how much of a metric is in a function and what it calls, between 0 and 1.

@@ -77,7 +77,7 @@ computes them after the page is first shown.`,
 		}
 		page := q
 		page.View = "flame"
-		if len(q.Refs) == 1 && len(q.Base) == 0 && strings.HasSuffix(q.Refs[0], ".hone") {
+		if len(q.Base) == 0 && !slices.ContainsFunc(q.Refs, func(ref string) bool { return !strings.HasSuffix(ref, ".hone") }) {
 			page.View = "overview" // which begins with what is unusual about the run
 		}
 		if len(q.Base) > 0 {

@@ -51,6 +51,8 @@ type Opened struct {
 	Metric     string     // the sample type that the metric means in the first
 	At         query.Span // that its ref says, or that was wanted
 	Damaged    bool       // a part that would belong to an answer is not there
+
+	first []*recording.Recording // which the first is the sum of
 }
 
 // Open opens what refs name.
@@ -131,7 +133,7 @@ func (w *Want) profiles(ctx context.Context, refs []string) (*Opened, error) {
 	}
 	first := *out.Recordings[0]
 	first.Sources = recording.Either(first.Sources, w.Source.Sources(ctx, w.Dir, filepath.SplitList(w.SourcePath), filename.SplitList(w.TrimPath, runtime.GOOS)))
-	first.Code = w.Source.Code()
+	first.Code = w.Source.Code(out.first...)
 	out.Recordings[0] = &first
 	return out, nil
 }
@@ -190,6 +192,9 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 			}
 		}
 		recorded = append(recorded, one.WithProfile(p, ""))
+	}
+	if len(out.Recordings) == 0 {
+		out.first = recorded
 	}
 	if len(recorded) == 1 {
 		return recorded[0], typ, nil

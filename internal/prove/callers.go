@@ -47,7 +47,7 @@ func (r *run) wantsCallers(s *surface, f *search) bool {
 		if t.gone || t.distance > 0 {
 			return false
 		}
-		return t.entry == nil || f == nil || f.states[t].executions < s.needs(t.entry) || far[t.key].missed > 0
+		return t.entry == nil || f == nil || f.states[t].executions < min(callsNeeded, s.needs(t.entry, t.key, far)) || far[t.key].missed > 0
 	})
 }
 

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"math"
 	"regexp"
@@ -191,6 +192,9 @@ func (c *coder) step(at int, s *worker.Step) {
 		dots = "..."
 	}
 	call := e.expr + "(" + strings.Join(args, ", ") + dots + ")"
+	if e.field != "" && token.IsIdentifier(args[0]) {
+		call = args[0] + "." + e.field + " = " + args[1]
+	}
 	var results []string
 	any := false
 	for i := range e.results {

@@ -22,8 +22,9 @@ type guards struct {
 	direct map[string]bool // declarations that take a lock or use atomic operations
 	locked map[string]bool // those, and others by what they call
 	docs   map[string]string
-	says   map[string]bool // types that sentences of the package's documentation name, as shared or as not to be shared
-	spread map[string]bool // methods that tests call on one value from several goroutines
+	named  map[string]bool     // types that sentences of the package's documentation name, as shared or as not to be shared
+	spread map[string]bool     // methods that tests call on one value from several goroutines
+	read   map[*types.Var]bool // fields that code reads which changes something; nil until it is asked for
 }
 
 var (
@@ -33,6 +34,11 @@ var (
 	aboutGoroutines = regexp.MustCompile(`(?i)goroutine|thread|concurren|parallel|simultaneous|\brace`)
 	// settings are names of functions that programs call before they start goroutines.
 	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Define|On[A-Z]|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
+	// permits are names of methods that say what is to be let through or left out, which is settled before it is used. One that answers a
+	// question, as a limiter's Allow does, is not meant.
+	permits = regexp.MustCompile(`^(Ban|Allow|Disallow|Deny|Forbid|Permit|Block|Unblock|Require|Ignore|Exclude|Include|Skip|Restrict|Limit)([A-Z].*)?$`)
+	// contents are names of settings that are also those of what a cache does all day.
+	contents = regexp.MustCompile(`^(Set|Load|Replace|Use)$`)
 	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
 	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
@@ -48,7 +54,7 @@ var (
 )
 
 func (v *side) guards() *guards {
-	g := &guards{side: v, direct: make(map[string]bool), locked: make(map[string]bool), docs: make(map[string]string), says: make(map[string]bool), spread: make(map[string]bool)}
+	g := &guards{side: v, direct: make(map[string]bool), locked: make(map[string]bool), docs: make(map[string]string), named: make(map[string]bool), spread: make(map[string]bool)}
 	takes := func(d *decl) bool {
 		found := false
 		ast.Inspect(d.node, func(n ast.Node) bool {
@@ -100,7 +106,84 @@ func (g *guards) settings(key string) bool {
 	if saysUnsafe.MatchString(doc) {
 		return true
 	}
-	return !g.locked[key] && (settings.MatchString(key) || g.sets(key)) || g.flags(key)
+	return !g.locked[key] && (settings.MatchString(key) || g.sets(key)) || g.flags(key) || g.registers(key)
+}
+
+// registers reports whether a function keeps, in a variable of the package, code that it is given. Programs register such code at their
+// start; a lock in it is there for packages that are initialized at the same time as others look.
+func (g *guards) registers(key string) bool {
+	d := g.decls[key]
+	if d == nil {
+		return false
+	}
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok || fn.Body == nil || fn.Recv != nil {
+		return false
+	}
+	given := make(map[types.Object]bool)
+	for _, p := range fn.Type.Params.List {
+		for _, name := range p.Names {
+			if v := g.pkg.TypesInfo.Defs[name]; v != nil && hasCode(v.Type(), 0) {
+				given[v] = true
+			}
+		}
+	}
+	found := false
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		a, ok := n.(*ast.AssignStmt)
+		if !ok || !slices.ContainsFunc(a.Lhs, g.ofPackage) {
+			return !found
+		}
+		for _, e := range a.Rhs {
+			ast.Inspect(e, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				found = found || ok && given[g.pkg.TypesInfo.Uses[id]]
+				return !found
+			})
+		}
+		return !found
+	})
+	return found
+}
+
+// hasCode reports whether values of a type are functions, or have some: a struct with a function, or an interface with methods.
+func hasCode(t types.Type, depth int) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Signature:
+		return true
+	case *types.Interface:
+		return u.NumMethods() > 0 && !isErrorType(t)
+	case *types.Pointer:
+		return depth < 2 && hasCode(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if _, ok := f.Type().Underlying().(*types.Signature); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ofPackage reports whether what is assigned to is a variable of the package, or in one.
+func (g *guards) ofPackage(e ast.Expr) bool {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.SelectorExpr:
+			e = x.X
+			continue
+		case *ast.StarExpr:
+			e = x.X
+			continue
+		case *ast.IndexExpr:
+			e = x.X
+			continue
+		case *ast.Ident:
+			v, ok := g.pkg.TypesInfo.Uses[x].(*types.Var)
+			return ok && v.Parent() == g.pkg.Types.Scope()
+		}
+		return false
+	}
 }
 
 // flags reports whether a function uses the flags of the program, which are declared before there are goroutines.
@@ -132,33 +215,18 @@ func (g *guards) sets(key string) bool {
 	}
 	found := false
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		a, ok := n.(*ast.AssignStmt)
-		if !ok {
-			return !found
-		}
-		for _, l := range a.Lhs {
-			for {
-				switch x := l.(type) {
-				case *ast.ParenExpr:
-					l = x.X
-					continue
-				case *ast.SelectorExpr:
-					l = x.X
-					continue
-				case *ast.StarExpr:
-					l = x.X
-					continue
-				}
-				break
-			}
-			if id, ok := l.(*ast.Ident); ok {
-				v, ok := g.pkg.TypesInfo.Uses[id].(*types.Var)
-				found = found || ok && v.Parent() == g.pkg.Types.Scope()
-			}
+		if a, ok := n.(*ast.AssignStmt); ok {
+			found = found || slices.ContainsFunc(a.Lhs, func(l ast.Expr) bool { return !isElement(l) && g.ofPackage(l) })
 		}
 		return !found
 	})
 	return found
+}
+
+// isElement reports whether an expression is an element of a map, slice or array.
+func isElement(e ast.Expr) bool {
+	_, ok := ast.Unparen(e).(*ast.IndexExpr)
+	return ok
 }
 
 // readDocs looks for types in what the documentation of the package and the README beside it say about goroutines.
@@ -180,8 +248,8 @@ func (g *guards) readDocs() {
 		}
 		for _, word := range strings.FieldsFunc(sentence, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 			if _, ok := g.pkg.Types.Scope().Lookup(word).(*types.TypeName); ok {
-				was, said := g.says[word]
-				g.says[word] = !unsafe && (was || !said)
+				was, said := g.named[word]
+				g.named[word] = !unsafe && (was || !said)
 			}
 		}
 	}
@@ -282,18 +350,25 @@ func (v *side) testFiles() (out []testFile) {
 // mayShare reports whether goroutines may call a method of one value at the same time: where its type, or the function that made it,
 // is made for that, or where the method only reads. key is that of the method's declaration, or "".
 func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
-	if !token.IsExported(method) || ends.MatchString(method) || saysUnsafe.MatchString(g.docs[key]) {
+	serving := method == "ServeHTTP" && serves(t.Type()) // a server has a goroutine for each connection
+	if !token.IsExported(method) || ends.MatchString(method) && !serving || saysUnsafe.MatchString(g.docs[key]) {
 		return false
 	}
-	return g.shared(t, made, saysSafe.MatchString(g.docs[key]), func(locks bool) bool {
-		switch {
-		case locks:
-			return g.locks(key) || !settings.MatchString(method) && !g.setsFields(key)
-		case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
-			return true
-		}
-		return compiled.MatchString(t.Name()) && uses.MatchString(method) || loggers.MatchString(t.Name()) && logs.MatchString(method)
-	})
+	if saysSafe.MatchString(g.docs[key]) {
+		return true
+	}
+	setting := !g.locks(key) && (settings.MatchString(method) || g.setsFields(key) || permits.MatchString(method) && g.saysNothing(t, method))
+	switch safe, said := g.says(t, made); {
+	case said: // what is safe to use is not always safe to set up
+		return safe && (!setting || contents.MatchString(method))
+	case serving:
+		return true
+	case holdsLock(t.Type(), g.pkg.Types, 0):
+		return !setting
+	case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
+		return true
+	}
+	return compiled.MatchString(t.Name()) && uses.MatchString(method) || loggers.MatchString(t.Name()) && logs.MatchString(method)
 }
 
 // owns reports whether the package declares a type.
@@ -328,8 +403,51 @@ func (g *guards) setsFields(key string) bool {
 				return false
 			}
 		}
+		if recv := fn.Recv.List[0].Names; slices.ContainsFunc(a.Rhs, func(e ast.Expr) bool { return len(recv) > 0 && g.names(e, recv[0]) }) {
+			return false // it counts, or collects
+		}
 	}
 	return true
+}
+
+// names reports whether an expression names a variable.
+func (g *guards) names(e ast.Expr, v *ast.Ident) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && g.pkg.TypesInfo.Uses[id] == g.pkg.TypesInfo.Defs[v]
+		return !found
+	})
+	return found
+}
+
+// saysNothing reports whether all that a method of a type returns is whether it went well, or what it was called on.
+func (g *guards) saysNothing(t *types.TypeName, method string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t.Type()), true, t.Pkg(), method)
+	fn, ok := obj.(*types.Func)
+	if !ok {
+		return false
+	}
+	for v := range fn.Signature().Results().Variables() {
+		if named, ok := types.Unalias(base(v.Type())).(*types.Named); !isErrorType(v.Type()) && !(ok && named.Obj() == t) {
+			return false
+		}
+	}
+	return true
+}
+
+// serves reports whether a type, or a pointer to it, is an http.Handler.
+func serves(t types.Type) bool {
+	if _, ok := t.(*types.Pointer); !ok && !types.IsInterface(t) {
+		t = types.NewPointer(t)
+	}
+	obj, _, _ := types.LookupFieldOrMethod(t, true, nil, "ServeHTTP")
+	fn, ok := obj.(*types.Func)
+	if !ok || fn.Signature().Params().Len() != 2 {
+		return false
+	}
+	w, ok := types.Unalias(fn.Signature().Params().At(0).Type()).(*types.Named)
+	return ok && w.Obj().Name() == "ResponseWriter" && w.Obj().Pkg() != nil && w.Obj().Pkg().Path() == "net/http"
 }
 
 // takesArguments reports whether a method of a type has parameters.
@@ -344,27 +462,29 @@ func (g *guards) mayPass(t *types.TypeName, fn, made string) bool {
 	if !token.IsExported(fn) || ends.MatchString(fn) && !uses.MatchString(fn) || g.settings(fn) {
 		return false
 	}
-	return g.shared(t, made, saysSafe.MatchString(g.docs[fn]), func(locks bool) bool {
-		return compiled.MatchString(t.Name()) && uses.MatchString(fn)
-	})
+	if saysSafe.MatchString(g.docs[fn]) {
+		return true
+	}
+	if safe, said := g.says(t, made); said {
+		return safe
+	}
+	return compiled.MatchString(t.Name()) && uses.MatchString(fn)
 }
 
-// shared reports what documentation says about sharing the values of a type, and asks otherwise where it is silent.
-func (g *guards) shared(t *types.TypeName, made string, safe bool, otherwise func(locks bool) bool) bool {
-	said, named := g.says[t.Name()]
+// says returns what documentation says about sharing the values of a type, also that of the function that made one, and whether it does.
+func (g *guards) says(t *types.TypeName, made string) (safe, said bool) {
+	safe, said = g.named[t.Name()]
 	doc := g.docs[t.Name()]
 	if !g.owns(t) {
-		doc, named = "", false
+		doc, said = "", false
 	}
 	switch {
 	case saysUnsafe.MatchString(doc) || made != "" && saysUnsafe.MatchString(g.docs[made]):
-		return false
-	case safe || saysSafe.MatchString(doc) || made != "" && saysSafe.MatchString(g.docs[made]):
-		return true
-	case named:
-		return said
+		return false, true
+	case saysSafe.MatchString(doc) || made != "" && saysSafe.MatchString(g.docs[made]):
+		return true, true
 	}
-	return otherwise(holdsLock(t.Type(), g.pkg.Types, 0))
+	return safe, said
 }
 
 // holdsLock reports whether a value has a lock or an atomic variable of its own.

@@ -1,6 +1,14 @@
 package prove
 
-import "testing"
+import (
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/prove/worker"
+)
 
 // Documentation says whether goroutines may share a value. Sentences are of public packages.
 func TestSaysSafe(t *testing.T) {
@@ -45,6 +53,225 @@ func TestSettings(t *testing.T) {
 	for name, want := range map[string]bool{"Execute": true, "MustLocalize": true, "LocalizeMessage": true, "Run": true, "Running": false, "Check": false, "Parse": false} {
 		if got := uses.MatchString(name); got != want {
 			t.Errorf("%s uses what was made once: %v", name, got)
+		}
+	}
+}
+
+// TestGuards holds what is called from several goroutines, and what is not since programs do it once, before they start any.
+func TestGuards(t *testing.T) {
+	g := guardsOf(t, `// Package g has what programs set up, and what they use.
+package g
+
+import (
+	"flag"
+	"net/http"
+	"sync"
+)
+
+// An Info makes something.
+type Info struct{ Make func() string }
+
+var (
+	mu    sync.Mutex
+	infos = map[string]Info{}
+	texts = map[string]string{}
+	level int
+)
+
+func AddLookup(name string, i Info) { mu.Lock(); infos[name] = i; mu.Unlock() }
+func KeepText(name, text string)    { mu.Lock(); texts[name] = text; mu.Unlock() }
+func Quiet(n int)                   { level = n }
+func Count(n int) int               { level += n; return level }
+func Verbose() *bool                { return flag.Bool("verbose", false, "") }
+func SetLevel(n int)                { level = n }
+func SetText(name, text string)     { mu.Lock(); texts[name] = text; mu.Unlock() }
+
+// Change may only be called by one goroutine, unless the caller holds the lock.
+func Change(n int) { level = n; mu.Lock(); mu.Unlock() }
+
+// A Box has a lock.
+type Box struct {
+	mu    sync.Mutex
+	names map[string]bool
+	wide  int
+}
+
+func (b *Box) Put(name string)            { b.mu.Lock(); b.names[name] = true; b.mu.Unlock() }
+func (b *Box) Get(name string) bool       { return b.names[name] }
+func (b *Box) Wide(n int)                 { b.wide = n }
+func (b *Box) SetWide(n int) *Box         { b.wide = n; return b }
+func (b *Box) BanName(name string) error  { b.names[name] = true; return nil }
+func (b *Box) AllowName(name string) bool { b.names[name] = true; return true }
+func (b *Box) Close()                     { b.mu.Lock(); b.mu.Unlock() }
+
+// A Pen has none.
+type Pen struct{ n int }
+
+func (p *Pen) Write(text string)      { p.n += len(text) }
+func (p *Pen) Len() int               { return p.n }
+func (p *Pen) Name(text string) *Pen  { p.n++; return p }
+func (p *Pen) Error(text string)      { p.n++ }
+
+// A ServerLogger is what all of a program writes with.
+type ServerLogger struct{ n int }
+
+func (l *ServerLogger) Error(text string) { l.n++ }
+func (l *ServerLogger) Add(text string)   { l.n++ }
+
+// A Schema is made once.
+type Schema struct {
+	Pattern string
+	Title   string
+	Strict  bool
+	Most    int
+	last    string
+	hidden  bool
+}
+
+func (s *Schema) Validate(text string) bool {
+	if s.Strict && s.Most > 0 || s.hidden {
+		s.compile(text)
+	}
+	return true
+}
+
+func (s *Schema) ReplaceAll(text string) string {
+	if s.Pattern != "" {
+		s.last = text
+	}
+	return text
+}
+
+func (s *Schema) compile(text string) { s.last = text }
+func (s *Schema) Show() string        { return s.Title }
+
+// A Machine is safe for concurrent use.
+type Machine struct{ n int }
+
+func (m *Machine) Fire(n int)             { m.n = m.n + n }
+func (m *Machine) OnFire(n int)           { m.n++ }
+func (m *Machine) Configure(n int) *Pen   { m.n++; return &Pen{} }
+func (m *Machine) Set(key string, n int)  { m.n++ }
+
+// Reset may be called at any time: it is safe for use by several goroutines.
+func (m *Machine) Reset() { m.n = 0 }
+
+// A Site serves.
+type Site struct{ hits int }
+
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.hits++ }
+func (s *Site) Handle(path string)                               { s.hits++ }
+`, `package g
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func get(path string, h http.Handler) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w
+}
+
+func keep(path string, h http.Handler) { kept = h }
+
+var kept http.Handler
+
+func TestSite(t *testing.T) {
+	s := &Site{}
+	s.Handle("/")
+	get("/", s)
+	keep("/", s)
+}
+
+func TestKept(t *testing.T) {
+	other := &Site{}
+	keep("/", other)
+}
+
+func TestMux(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/", &Site{})
+	w := get("/", mux)
+	if w.Code != 200 {
+		t.Error(w.Code)
+	}
+}
+
+func TestOwn(t *testing.T) {
+	asked := 0
+	counting := http.NewServeMux()
+	counting.HandleFunc("/", func(http.ResponseWriter, *http.Request) { asked++ })
+	get("/", counting)
+}
+`)
+	for key, want := range map[string]bool{
+		"AddLookup": true, "Quiet": true, "Verbose": true, "SetLevel": true, "Change": true,
+		"KeepText": false, "Count": false, "SetText": false,
+	} {
+		if got := g.settings(key); got != want {
+			t.Errorf("%s is a setting: %v", key, got)
+		}
+	}
+	for key, want := range map[string]bool{
+		"Box.Put": true, "Box.Get": true, "Box.AllowName": true, "Box.Wide": false, "Box.SetWide": false, "Box.BanName": false, "Box.Close": false,
+		"Pen.Len": true, "Pen.Write": false, "Pen.Name": false, "Pen.Error": false,
+		"ServerLogger.Error": true, "ServerLogger.Add": false,
+		"Schema.Validate": true, "Schema.Show": false,
+		"Machine.Fire": true, "Machine.Set": true, "Machine.Reset": true, "Machine.OnFire": false, "Machine.Configure": false,
+		"Site.ServeHTTP": true, "Site.Handle": false,
+	} {
+		name, method, _ := strings.Cut(key, ".")
+		if got := g.mayShare(g.pkg.Types.Scope().Lookup(name).(*types.TypeName), method, key, ""); got != want {
+			t.Errorf("goroutines may call %s on one value: %v", key, got)
+		}
+	}
+	var fields []string
+	for _, f := range g.deciding(g.pkg.Types.Scope().Lookup("Schema").(*types.TypeName)) {
+		fields = append(fields, f.Name())
+	}
+	if want := []string{"Pattern", "Strict"}; !slices.Equal(fields, want) {
+		t.Errorf("fields that decide about changes: %q, want %q", fields, want)
+	}
+	var repeated []string
+	for _, r := range g.repeatTests() {
+		repeated = append(repeated, r.test+" "+strings.Join(r.methods, " "))
+	}
+	slices.Sort(repeated)
+	if want := []string{"TestMux ServeMux.ServeHTTP", "TestSite Site.ServeHTTP"}; !slices.Equal(repeated, want) {
+		t.Errorf("of the tests, %q is repeated, want %q", repeated, want)
+	}
+}
+
+// guardsOf reads a package with one file, and its tests.
+func guardsOf(t *testing.T, code, tests string) *guards {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/g\n\ngo 1.24\n"))
+	write(t, filepath.Join(dir, "g.go"), []byte(code))
+	write(t, filepath.Join(dir, "g_test.go"), []byte(tests))
+	sides, err := loadSides(t.Context(), Version{Name: "here", Dir: dir}, []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sides["."].guards()
+}
+
+// TestForeignValues holds that what another package made is not called further: it may have rules of its own, as an entry of a log that may
+// not be used after it was written. Nor is what other packages cannot call, such as an interface's own methods.
+func TestForeignValues(t *testing.T) {
+	own := types.NewNamed(types.NewTypeName(0, types.NewPackage("example.com/g", "g"), "Entry", nil), types.NewStruct(nil, nil), nil)
+	f := &search{gen: &gen{surface: &surface{entries: []*entry{
+		{key: "New"}, {key: "hidden"}, {key: "T.Add", method: true, params: []types.Type{own}}, {method: true, params: []types.Type{own}},
+		{method: true, params: []types.Type{types.NewInterfaceType(nil, nil)}}, {method: true, called: true, params: []types.Type{own}},
+		{name: "Option.apply", method: true, params: []types.Type{types.NewInterfaceType(nil, nil)}},
+		{name: "http.Handler.ServeHTTP", method: true, params: []types.Type{types.NewInterfaceType(nil, nil)}},
+	}}}}
+	for i, want := range []bool{true, false, true, false, true, true, false, true} {
+		if got := f.outside(&worker.Program{Steps: []worker.Step{{Func: 0}, {Func: i}}}); got != want {
+			t.Errorf("others may make call %d: %v", i, got)
 		}
 	}
 }

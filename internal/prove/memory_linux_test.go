@@ -53,7 +53,7 @@ func full(n int) []byte {
 // TestMemoryOfWorkers holds that a worker does not take much more of the machine than it may have in use twice, that a call which needs more
 // counts as too large, and that garbage alone does not.
 func TestMemoryOfWorkers(t *testing.T) {
-	testrun.Live(t, "builds a worker that takes a gigabyte")
+	testrun.Nightly(t, "builds a worker that takes a gigabyte")
 	ctx, dir := t.Context(), t.TempDir()
 	for v, text := range map[string]string{"old": "1", "new": "2"} {
 		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/greedy\n\ngo 1.24\n"))

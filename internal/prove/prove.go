@@ -465,7 +465,7 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 			r.blocks, r.hit = r.blocks+out.Blocks, r.hit+out.Reached
 		}
 		if out.Changed && out.Reached > 0 && (f != nil || s.awayHad != nil) {
-			r.count(s, f, t, out.Name)
+			r.count(s, f, t, out.Name, far)
 		}
 		switch {
 		case !out.Changed || t.key == "main" && r.ran:

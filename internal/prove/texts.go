@@ -21,12 +21,17 @@ var (
 	oddChars   = []rune{'a', 'Z', '0', ' ', '\n', '\t', '\x00', '\x7f', 'é', 'ß', 'İ', '日', '😀', utf8.RuneError, unicode.MaxRune, -1, 0x80, 0xff, 0x100, 0x7ff, 0x800, 0xffff, 0x10000, 0xd800, ',', '/', '_', '-', '.'}
 )
 
+// fewChars is how many characters a function that takes texts apart by them has at least.
+const fewChars = 6
+
 // str makes a string.
 func (g *gen) str() string {
 	d := g.dict
 	near, all := d.texts[d.near], d.texts[""]
 	var s string
 	switch n := g.rng.IntN(100); {
+	case len(d.chars[d.near]) >= fewChars && g.chance(15):
+		s = g.tokens()
 	case n < 6 && len(d.fresh.texts) > 0:
 		s = pick(g, d.fresh.texts)
 	case n < 25 && len(near) > 0:
@@ -100,7 +105,11 @@ func (g *gen) tokens() string {
 	for range 1 + g.rng.IntN(10) {
 		switch c := g.rng.IntN(10); {
 		case c < 6 && len(chars) > 0:
-			b.WriteRune(pick(g, chars))
+			r := pick(g, chars)
+			b.WriteRune(r)
+			if g.chance(25) { // quotes with nothing between them, separators without words
+				b.WriteRune(r)
+			}
 		case c < 7 && len(words) > 0:
 			if w := pick(g, words); len(w) < 8 {
 				b.WriteString(w)

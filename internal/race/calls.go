@@ -19,7 +19,7 @@ import (
 )
 
 // callsTime is the time to find calls of a package that can be made.
-const callsTime = 3 * time.Second
+const callsTime = 5 * time.Second
 
 // makeUpCalls makes up the calls of all packages, once.
 func (s *Search) makeUpCalls(ctx context.Context, list []pkg, work string) error {
@@ -158,19 +158,23 @@ var forTests = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // ofTests reports whether a race that calls showed is in what tests have beside the code, such as a fake writer, or in the calls
-// themselves: that is not made to be shared. The package itself is in dir.
+// themselves: that is not made to be shared. The package itself is in dir. Functions of tests that make a call of the package for
+// their caller are as good as the caller.
 func ofTests(r *racelog.Race, dir string) bool {
 	for i := range r.Accesses {
 		stack := r.Accesses[i].Stack
-		for j := range stack {
-			f := &stack[j]
-			if made(f) {
-				if j == 0 {
-					return true
-				}
-				break
-			}
-			if strings.HasSuffix(f.File, "_test.go") || forTests().MatchString(f.File) && filepath.Dir(f.File) != dir {
+		n := slices.IndexFunc(stack, func(f racelog.Frame) bool { return made(&f) })
+		if n < 0 {
+			n = len(stack)
+		}
+		for n > 0 && n < len(stack) && strings.HasSuffix(stack[n-1].File, "_test.go") {
+			n--
+		}
+		if n == 0 && len(stack) > 0 {
+			return true
+		}
+		for j := range n {
+			if file := stack[j].File; strings.HasSuffix(file, "_test.go") || forTests().MatchString(file) && filepath.Dir(file) != dir {
 				return true
 			}
 		}

@@ -42,7 +42,7 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := []string{"Cache.hits", "Name.text", "math/rand", "shared.total", "slugs"}; !slices.Equal(got, want) {
+	if want := []string{"Cache.hits", "Name.text", "Schema.end", "math/rand", "shared.total", "slugs"}; !slices.Equal(got, want) {
 		t.Errorf("races about %q, want %q", got, want)
 	}
 	if r.Tried.Calls == 0 || len(r.Notes) > 0 {
@@ -63,6 +63,9 @@ func TestOfTests(t *testing.T) {
 		{[]string{"/m/internal/ztest/writer.go", "/m/p/p.go", calls}, true},
 		{[]string{"/m/contest/c.go", "/m/p/p.go", calls}, false},
 		{[]string{calls}, true},
+		{[]string{"/m/p/p.go", "/m/p/help_test.go", calls}, false},
+		{[]string{"/m/p/help_test.go", "/m/p/p.go", "/m/p/help_test.go", calls}, true},
+		{[]string{"/m/p/help_test.go", calls}, true},
 		{[]string{"/m/p/p.go", calls, "/m/p/main_test.go"}, false},
 	}
 	for _, tt := range tests {

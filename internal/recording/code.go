@@ -23,6 +23,7 @@ const (
 	NotHere    CodeGap = "not-here"    // the program is not on this machine
 	OtherBuild CodeGap = "other-build" // the program on this machine is another build
 	Unreadable CodeGap = "unreadable"  // the program on this machine cannot be read
+	NotKept    CodeGap = "not-kept"    // the recording keeps the code of other functions, which cost more
 )
 
 // A NoCodeError says why the machine code of a program or library is not there.
@@ -30,7 +31,7 @@ type NoCodeError struct {
 	Gap         CodeGap
 	File        string // as the profile names it
 	Found, Want string // build ids, of an OtherBuild
-	Err         error  // what is Unreadable about it
+	Err         error  // what is Unreadable about it, or why it takes what the recording keeps
 }
 
 func (e *NoCodeError) Error() string {
@@ -43,6 +44,8 @@ func (e *NoCodeError) Error() string {
 		return fmt.Sprintf("%s is not on this machine", e.File)
 	case OtherBuild:
 		return fmt.Sprintf("%s is another build: it has build id %s, the profile is of %s", filename.Base(e.File), e.Found, e.Want)
+	case NotKept:
+		return fmt.Sprintf("the recording keeps the machine code of its hottest functions, and no more of %s; %v", filename.Base(e.File), e.Err)
 	default:
 		return e.Err.Error()
 	}
@@ -56,6 +59,13 @@ func (e *NoCodeError) Hint() hint.Text {
 		return nil
 	}
 	return hint.Text{"pass the program that was profiled with ", hint.Option{Name: "binary", Value: "FILE"}}
+}
+
+// A PartialObject is an Object that lacks functions.
+type PartialObject interface {
+	Object
+	// Lack returns why there are no others, as a *NoCodeError.
+	Lack() error
 }
 
 // An Object is a program or library. Its addresses are those in its file.

@@ -82,7 +82,7 @@ var (
 
 // FileKinds is the table of all kinds, those to look at first. The first one that fits a file is its kind.
 var FileKinds = []*FileKind{
-	Metrics.FileKind, GC.FileKind, Versions.FileKind, Benchmarks.FileKind, LoadRun.FileKind,
+	Metrics.FileKind, GC.FileKind, Versions.FileKind, Benchmarks.FileKind, LoadRun.FileKind, MachineCode.FileKind,
 	{is: isProfile, strip: StripProfile, hide: hideProfile, early: 3, profile: true},
 	{is: func(name string) bool { return strings.HasSuffix(name, profileEnding) }, hide: hideProfile, early: 3, profile: true}, // with a name that says nothing
 	Execution.FileKind,
@@ -205,7 +205,10 @@ func (r *Recording) Only(kinds ...string) *Recording {
 // Check reads what there is beside profiles, and says what is wrong with it.
 func (r *Recording) Check() error {
 	for _, k := range FileKinds {
-		if _, err := k.of(r); err != nil && !k.soft {
+		if k.soft {
+			continue
+		}
+		if _, err := k.of(r); err != nil {
 			return err
 		}
 	}

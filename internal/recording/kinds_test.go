@@ -24,6 +24,7 @@ func TestKindOfFile(t *testing.T) {
 		{file: TraceFile, name: "trace"},
 		{file: "flight/1.out", name: "trace"},
 		{file: OutputFile},
+		{file: CodeFile, plain: true, quiet: true},
 		{file: SourceIndex, plain: true, quiet: true},
 		{file: "sources/0001.go", quiet: true},
 		{file: "from-a-later-version"},

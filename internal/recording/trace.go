@@ -284,8 +284,8 @@ func (r *Recording) lastTrouble() time.Duration {
 // WholeTrace reports whether the execution trace of a recording is of the whole run, so that both have the same times.
 func WholeTrace(r *Recording) bool { return r.files != nil && r.traceIn() == TraceFile }
 
-// waits is the execution trace as a profile of where goroutines waited, for a time of it.
-func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
+// openTrace opens the execution trace that covers a time.
+func (r *Recording) openTrace(from, to time.Duration) (*exectrace.Trace, error) {
 	r, err := r.TraceAt(from, to)
 	if err != nil {
 		return nil, err
@@ -294,7 +294,12 @@ func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	tr, err := t.Open()
+	return t.Open()
+}
+
+// waits is the execution trace as a profile of where goroutines waited, for a time of it.
+func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
+	tr, err := r.openTrace(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -315,15 +320,7 @@ func (r *Recording) traced(at time.Duration) bool {
 
 // goroutinesAt returns what goroutines were doing at a moment that an execution trace covers.
 func (r *Recording) goroutinesAt(at time.Duration) (*profile.Profile, error) {
-	r, err := r.TraceAt(at, at)
-	if err != nil {
-		return nil, err
-	}
-	t, err := Execution.Read(r)
-	if err != nil {
-		return nil, err
-	}
-	tr, err := t.Open()
+	tr, err := r.openTrace(at, at)
 	if err != nil {
 		return nil, err
 	}

@@ -375,7 +375,7 @@ func (l *graphLine) draw(c *canvas, r *layout.Route) {
 	c.group(l.title, func() {
 		c.curve(points, look)
 		size := textBlock(l.label, callSize)
-		textLines(c, l.label, r.Label.X+graphEdge-size.Width/2, r.Label.Y+graphEdge-size.Height/2, callSize, start)
+		textLines(c, l.label, r.Label.X+graphEdge-size.Width/2, r.Label.Y+graphEdge-size.Height/2, callSize, start, 0)
 	})
 }
 
@@ -394,17 +394,17 @@ func (b *graphBox) draw(c *canvas, at layout.Point, size layout.Size) {
 		text := textBlock(b.lines, b.size)
 		top := y + (h-text.Height)/2
 		if b.left {
-			textLines(c, b.lines, x+(w-text.Width)/2, top, b.size, start)
+			textLines(c, b.lines, x+(w-text.Width)/2, top, b.size, start, text.Width)
 		} else {
-			textLines(c, b.lines, x+w/2, top, b.size, middle)
+			textLines(c, b.lines, x+w/2, top, b.size, middle, text.Width)
 		}
 	})
 }
 
-// textLines writes lines below each other, from top down.
-func textLines(c *canvas, lines []string, x, top, size float64, a anchor) {
+// textLines writes lines below each other, from top down. Room is that in a box; 0 is as wide as it gets.
+func textLines(c *canvas, lines []string, x, top, size float64, a anchor, room float64) {
 	for i, l := range lines {
 		baseline := top + (float64(i)+0.5)*size*leading + 0.35*size
-		c.text(x, baseline, l, lettering{size: size, ink: graphText, anchor: a})
+		c.text(x, baseline, l, lettering{size: size, ink: graphText, anchor: a, room: room})
 	}
 }

@@ -24,6 +24,8 @@ const (
 	SymptomEnded      SymptomKind = "ended"      // the program ended otherwise than by itself
 	SymptomTrouble    SymptomKind = "trouble"    // what was looked out for happened
 	SymptomLimit      SymptomKind = "limit"      // memory came near its limit
+	SymptomLeaked     SymptomKind = "leaked"     // goroutines are blocked forever: nothing can wake them
+	SymptomStuck      SymptomKind = "stuck"      // goroutines were blocked at one place from the first snapshot to the last
 	SymptomGoroutines SymptomKind = "goroutines" // there were more and more
 	SymptomMemory     SymptomKind = "memory"     // the live heap grew
 	SymptomGC         SymptomKind = "gc"         // collecting garbage takes much of the CPU time
@@ -39,7 +41,7 @@ type Symptom struct {
 	To    int64       `json:"to,omitempty"`
 	Part  int64       `json:"part,omitempty"`
 	Whole int64       `json:"whole,omitempty"`
-	Name  string      `json:"name,omitempty"`  // of a limit, of trouble, or how the program ended
+	Name  string      `json:"name,omitempty"`  // of a limit, of trouble, of what goroutines wait for, or how the program ended
 	Where string      `json:"where,omitempty"` // function that has most of it
 
 	Next hint.Command `json:"-"` // shows more
@@ -56,6 +58,16 @@ func (s *Symptom) Phrase() Phrase {
 		out = Phrase{s.Name}
 	case SymptomLimit:
 		out = Phrase{bytes(s.Part), " were resident at the peak, ", Share{s.Part, s.Whole}, " of the ", s.Name, " of ", bytes(s.Whole)}
+	case SymptomLeaked:
+		out = Phrase{int(s.Part), " leaked goroutines (blocked forever)"}
+		if s.Part == 1 {
+			out = Phrase{"1 leaked goroutine (blocked forever)"}
+		}
+		if s.Where != "" {
+			out = append(out, ", most in ", s.Where)
+		}
+	case SymptomStuck:
+		out = Phrase{int(s.Part), " goroutines were blocked the whole time in ", s.Where, " (", s.Name, ")"}
 	case SymptomGoroutines:
 		out = Phrase{"goroutines grew from ", int(s.From), " to ", int(s.To)}
 		if s.Where != "" {

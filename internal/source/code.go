@@ -10,36 +10,83 @@ import (
 	"github.com/hone-perf/hone/internal/source/objfile"
 )
 
-// Code finds the machine code of the programs that a profile names. They have to be on this machine.
-func (o *Options) Code() recording.Code {
-	return &programs{known: make(map[string]func() (*objfile.File, error))}
+// Code finds the machine code of the programs that a profile names: in programs on this machine, and in the recordings that the
+// profile is of, which keep that of their hottest functions.
+func (o *Options) Code(of ...*recording.Recording) recording.Code {
+	return &programs{
+		binary: o.Binary, of: of,
+		known: make(map[string]func() (*objfile.File, error)),
+		kept:  make(map[*recording.KeptObject]*objfile.Kept),
+	}
 }
 
 // programs are opened when they are asked for, and stay open: one question follows another.
 type programs struct {
+	binary string // that the user has named for the program of a recording
+	of     []*recording.Recording
+
 	mu    sync.Mutex
 	known map[string]func() (*objfile.File, error)
+	kept  map[*recording.KeptObject]*objfile.Kept
 }
 
 func (p *programs) Object(m *profile.Mapping) (recording.Object, error) {
-	switch {
-	case m.File == "":
-		return nil, &recording.NoCodeError{Gap: recording.Unnamed}
-	case nameless(m.File):
-		return nil, &recording.NoCodeError{Gap: recording.InNoFile, File: m.File}
+	here, err := p.here(m)
+	if err == nil && m.BuildID != "" && here.BuildID() == m.BuildID {
+		return here, nil // all of it, for sure
 	}
-	f, err := p.open(m.File)
+	kept := p.keptOf(m)
+	switch {
+	case kept == nil && err != nil:
+		return nil, err
+	case kept == nil:
+		return here, nil
+	}
+	out := &keptObject{Kept: kept, base: kept.Base(m.Start), whole: here}
+	if err != nil || here.base != out.base { // which is another program then
+		out.whole = nil
+		out.lack = &recording.NoCodeError{Gap: recording.NotKept, File: m.File, Err: err}
+		if err == nil {
+			out.lack.Err = &recording.NoCodeError{Gap: recording.OtherBuild, File: m.File, Found: here.BuildID(), Want: m.BuildID}
+		}
+	}
+	return out, nil
+}
+
+// here opens the program of a mapping on this machine.
+func (p *programs) here(m *profile.Mapping) (*object, error) {
+	name := m.File
+	if p.binary != "" && p.isMain(m) {
+		name = p.binary
+	}
+	switch {
+	case name == "":
+		return nil, &recording.NoCodeError{Gap: recording.Unnamed}
+	case nameless(name):
+		return nil, &recording.NoCodeError{Gap: recording.InNoFile, File: name}
+	}
+	f, err := p.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &recording.NoCodeError{Gap: recording.NotHere, File: m.File}
+		return nil, &recording.NoCodeError{Gap: recording.NotHere, File: name}
 	}
 	if err != nil {
-		return nil, &recording.NoCodeError{Gap: recording.Unreadable, File: m.File, Err: err}
+		return nil, &recording.NoCodeError{Gap: recording.Unreadable, File: name, Err: err}
 	}
 	// Names can come from another build and still help. Code cannot.
 	if id := f.BuildID(); id != "" && m.BuildID != "" && id != m.BuildID {
-		return nil, &recording.NoCodeError{Gap: recording.OtherBuild, File: m.File, Found: id, Want: m.BuildID}
+		return nil, &recording.NoCodeError{Gap: recording.OtherBuild, File: name, Found: id, Want: m.BuildID}
 	}
 	return &object{f, f.Base(m.Start)}, nil
+}
+
+// isMain reports whether m is of the program of a recording, rather than of a library.
+func (p *programs) isMain(m *profile.Mapping) bool {
+	for _, r := range p.of {
+		if r.Profile != nil && len(r.Profile.Mappings) > 0 && r.Profile.Mappings[0].File == m.File {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *programs) open(name string) (*objfile.File, error) {
@@ -51,6 +98,33 @@ func (p *programs) open(name string) (*objfile.File, error) {
 	}
 	p.mu.Unlock()
 	return open()
+}
+
+// keptOf returns what recordings keep of the program of a mapping, or nil.
+func (p *programs) keptOf(m *profile.Mapping) *objfile.Kept {
+	for _, r := range p.of {
+		machine := recording.MachineCode.In(r)
+		if machine == nil {
+			continue
+		}
+		for i := range machine.Objects {
+			o := &machine.Objects[i]
+			if o.File != m.File || o.BuildID != "" && m.BuildID != "" && o.BuildID != m.BuildID {
+				continue
+			}
+			p.mu.Lock()
+			k, known := p.kept[o]
+			if !known {
+				k, _ = objfile.OpenKept(o) // what this hone has no disassembler for is as good as missing
+				p.kept[o] = k
+			}
+			p.mu.Unlock()
+			if k != nil {
+				return k
+			}
+		}
+	}
+	return nil
 }
 
 // An object is a program as it was mapped.
@@ -66,4 +140,35 @@ const maxFunction = 1 << 20
 
 func (o *object) Instructions(f *recording.Function) ([]recording.Instruction, error) {
 	return o.File.Instructions(f.Start, min(f.End, f.Start+maxFunction), true)
+}
+
+// A keptObject is what a recording keeps of a program as it was mapped.
+type keptObject struct {
+	*objfile.Kept
+	base  uint64
+	whole *object // the program itself, which may be of another build; nil when it is not to be had
+	lack  *recording.NoCodeError
+}
+
+func (o *keptObject) Base() uint64 { return o.base }
+
+func (o *keptObject) Functions(keep func(*recording.Function) bool) ([]recording.Function, error) {
+	if out := o.Kept.Functions(keep); len(out) > 0 || o.whole == nil {
+		return out, nil
+	}
+	return o.whole.Functions(keep)
+}
+
+func (o *keptObject) Instructions(f *recording.Function) ([]recording.Instruction, error) {
+	if out, ok := o.Kept.Instructions(f); ok || o.whole == nil {
+		return out, nil
+	}
+	return o.whole.Instructions(f)
+}
+
+func (o *keptObject) Lack() error {
+	if o.lack == nil {
+		return nil
+	}
+	return o.lack
 }

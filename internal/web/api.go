@@ -321,7 +321,8 @@ type sessionMetric struct {
 	Unit    string   `json:"unit"`
 	Default bool     `json:"default,omitempty"`
 	Total   int64    `json:"total"`
-	Samples int      `json:"samples"`         // that have some of it
+	Samples int      `json:"samples"`         // stacks that have some of it, each with its labels
+	Taken   int64    `json:"taken,omitempty"` // how many times they were met, where the profile counts that
 	Names   []string `json:"names,omitempty"` // by which it can be asked for, too
 }
 
@@ -335,6 +336,13 @@ func metricOf(p *profile.Profile, k int) sessionMetric {
 	for _, v := range p.Values(k) {
 		if v != 0 {
 			out.Samples++
+		}
+	}
+	for i, t := range p.SampleTypes {
+		if t.Type == "samples" && t.Unit == "count" && i != k {
+			for _, n := range p.Values(i) {
+				out.Taken += n
+			}
 		}
 	}
 	return out

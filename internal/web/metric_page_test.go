@@ -13,12 +13,12 @@ func TestPageMetricByAnyName(t *testing.T) {
 	const shown = `document.querySelector(".pick.narrow select").selectedOptions[0]?.textContent ?? ""`
 	p := open(t, serveRecordings(t, web.Recorded(t)), 1280, 800)
 	for _, c := range []struct{ query, metric, headline string }{
-		{"", "cpu", "50ns · 2s long · 2 samples"},
-		{"?metric=samples", "cpu:samples", "5 · 2s long · 2 samples"},
-		{"?metric=delay", "block", "100ns · 2s long · 1 sample"},
-		{"?metric=block:delay", "block", "100ns · 2s long · 1 sample"},
-		{"?metric=mutex:delay", "mutex", "200ns · 2s long · 1 sample"},
-		{"?metric=mutex:contentions", "mutex:contentions", "1 · 2s long · 1 sample"},
+		{"", "cpu", "50ns · 2s long · 5 samples"},
+		{"?metric=samples", "cpu:samples", "5 · 2s long · 2 stacks"},
+		{"?metric=delay", "block", "100ns · 2s long · 1 stack"},
+		{"?metric=block:delay", "block", "100ns · 2s long · 1 stack"},
+		{"?metric=mutex:delay", "mutex", "200ns · 2s long · 1 stack"},
+		{"?metric=mutex:contentions", "mutex:contentions", "1 · 2s long · 1 stack"},
 	} {
 		p.visit("/overview" + c.query)
 		if got := eval[string](p, shown); got != c.metric {
@@ -38,7 +38,7 @@ func TestPageMetricByAnyName(t *testing.T) {
 	if got := eval[string](p, shown); got != "alloc objects" {
 		t.Errorf("metric=0 of a heap profile shows %q", got)
 	}
-	if got := p.text(".headline-text"); !strings.HasSuffix(got, " samples") {
+	if got := p.text(".headline-text"); !strings.HasSuffix(got, " stacks") {
 		t.Errorf("metric=0 has the headline %q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -79,14 +80,18 @@ func (s *Server) reserve(size int64) error {
 	return nil
 }
 
-// unused returns a name by which no recording is known yet.
+// unused returns a name by which no recording is known yet. People type it in commands, so it needs no quotes where name needs none.
 func (s *Server) unused(name string) string {
 	all := s.all()
+	ext := path.Ext(name)
+	if ext == name {
+		ext = ""
+	}
 	for n, to := 2, name; ; n++ {
 		if !slices.ContainsFunc(all, func(rec *recording.Recording) bool { return rec.Ref == to }) {
 			return to
 		}
-		to = fmt.Sprintf("%s (%d)", name, n)
+		to = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
 	}
 }
 

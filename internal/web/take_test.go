@@ -49,9 +49,9 @@ func TestTake(t *testing.T) {
 		ask  string // what then answers
 	}{
 		{"a.folded", []byte("main.main;main.a 3\n"), "a.folded", "/api/top?ref=a.folded"},
-		{"/home/x/../a.folded", []byte("main.main;main.b 3\n"), "a.folded (2)", "/api/top?ref=a.folded+(2)"},
+		{"/home/x/../a.folded", []byte("main.main;main.b 3\n"), "a-2.folded", "/api/top?ref=a-2.folded"},
 		{"copy.hone", packed.Body.Bytes(), "copy.hone", "/api/timeline?ref=copy.hone"},
-		{"run.hone", packed.Body.Bytes(), "run.hone (2)", "/api/flamechart?ref=run.hone+(2)"},
+		{"run.hone", packed.Body.Bytes(), "run-2.hone", "/api/flamechart?ref=run-2.hone"},
 		{"shop.trace", trace, "shop.trace", "/api/requests?ref=shop.trace"},
 		{"\x1b[31m\n", []byte("main.main 1\n"), "[31m", "/api/top?ref=[31m"},
 		{"..", []byte("main.main 1\n"), "file", "/api/top?ref=file"},

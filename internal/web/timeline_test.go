@@ -20,7 +20,10 @@ import (
 
 // Measured returns a recording of twelve seconds: main.early runs in the first six, main.late in the others; the heap
 // grows and is collected each second.
-func Measured(t *testing.T) *recording.Recording {
+func Measured(t *testing.T) *recording.Recording { return MeasuredAnd(t, "") }
+
+// MeasuredAnd is Measured with more lines of metrics at the end.
+func MeasuredAnd(t *testing.T, more string) *recording.Recording {
 	t.Helper()
 	dir := t.TempDir()
 	var metrics, gc strings.Builder
@@ -40,7 +43,7 @@ func Measured(t *testing.T) *recording.Recording {
 		putProfile(t, dir, recording.CPU, from, from+time.Second, cpu, name, 100, int64(time.Second))
 		fmt.Fprintf(&gc, "gc %d @%d.900s 3%%: 0.02+%d.1+0.03 ms clock, 0.04+0.1/1.5/0.2+0.06 ms cpu, 40->44->20 MB, 48 MB goal, 0 MB stacks, 0 MB globals, 2 P\n", i+1, i, 4+i)
 	}
-	for name, text := range map[string]string{recording.MetricsFile: metrics.String(), recording.GCFile: gc.String()} {
+	for name, text := range map[string]string{recording.MetricsFile: metrics.String() + more, recording.GCFile: gc.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

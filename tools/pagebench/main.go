@@ -1,7 +1,7 @@
 // Pagebench measures what the page of hone web costs next to that of go tool pprof -http, and whether it keeps to its
 // targets.
 //
-//	go run ./tools/pagebench [-only regexp] [-n rounds] [-sizes list] [-pprof samples] [-limit time] [-dir folder]
+//	go run ./tools/pagebench [-only regexp] [-n rounds] [-sizes list] [-pprof samples] [-limit time] [-dir folder] [-speedscope folder]
 //
 // It builds hone, finds pprof, makes profiles with tools/enginebench, and opens the flame graph of each in a headless
 // Chromium. Elapsed times run from the start of the server, or from the click, to the end of the script that paints; the
@@ -46,6 +46,7 @@ type options struct {
 	pprof  int   // samples in the largest profile that pprof has to show
 	limit  time.Duration
 	dir    string // for profiles; "" means a temporary folder
+	scope  string // folder with the page of speedscope; "" leaves it out
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -77,6 +78,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	largest := fs.String("pprof", "500k", "let pprof show profiles of up to so many `samples`; 0 leaves it out. At 500k it takes minutes and 10 GB")
 	fs.DurationVar(&opt.limit, "limit", 15*time.Minute, "stop waiting for pprof after this `time`")
 	fs.StringVar(&opt.dir, "dir", "", "keep the profiles in this `folder`, and use those already there")
+	fs.StringVar(&opt.scope, "speedscope", "", "open the profiles in speedscope, too, whose page is in this `folder`: dist/release of its npm package")
 	if err := fs.Parse(args); err != nil {
 		return opt, err
 	}
@@ -125,7 +127,7 @@ func bench(ctx context.Context, opt options, stdout, stderr io.Writer) (met bool
 	} else if err := os.MkdirAll(opt.dir, 0o777); err != nil {
 		return false, err
 	}
-	r := runner{rounds: opt.rounds, limit: opt.limit, hone: filepath.Join(tmp, "hone")}
+	r := runner{rounds: opt.rounds, limit: opt.limit, speedscope: opt.scope, hone: filepath.Join(tmp, "hone")}
 	generator := filepath.Join(tmp, "enginebench")
 	const module = "github.com/hone-perf/hone"
 	if _, err := output(ctx, "go", "build", "-o", r.hone, module); err != nil {

@@ -21,6 +21,7 @@ import (
 // A runner opens profiles with hone and with pprof.
 type runner struct {
 	hone, pprof string // programs
+	speedscope  string // folder with its page; "" leaves it out
 	rounds      int
 	limit       time.Duration // for pprof
 	browser     context.Context
@@ -46,14 +47,18 @@ const (
 type result struct {
 	looks  []look // one for each round
 	pprof  *rival // nil where it was left out
+	scope  *rival // speedscope, of which only the time is known
 	notes  []string
 	failed error // why hone has no looks
 }
 
 // A look is what hone took in one round.
 type look struct {
-	top                  time.Duration // hone top, on its own
-	drawn                time.Duration // from the start of the server to the first picture
+	top                  time.Duration     // hone top, on its own
+	drawn                time.Duration     // from the start of the server to the first picture
+	afterRead            time.Duration     // to the first picture since the profile was read
+	views, viewsCPU      []time.Duration   // by visits: until all was there, and CPU time of the server for it
+	gaps                 [][]time.Duration // between frames, by movements
 	drawnCPU             time.Duration
 	drawnPeak            int64 // bytes
 	payload, script      int64 // bytes sent, and those of the script when packed
@@ -90,6 +95,14 @@ func (r *runner) measure(ctx context.Context, file string, withPprof bool) resul
 			return res
 		}
 		res.looks = append(res.looks, l)
+	}
+	if r.speedscope != "" {
+		p, err := r.scope(ctx, file)
+		if err != nil {
+			res.notes = append(res.notes, fmt.Sprintf("speedscope is left out: %v", err))
+		} else {
+			res.scope = &p
+		}
 	}
 	if !withPprof {
 		return res
@@ -144,6 +157,7 @@ func (r *runner) look(ctx context.Context, file string) (l look, err error) {
 	}
 	// The clock of the page is that of this program.
 	l.drawn = time.UnixMicro(int64(first.At * 1000)).Sub(s.started)
+	l.afterRead = ms(first.AfterRead)
 	l.drawnCPU, l.drawnPeak, l.payload = u.cpu, u.peak, first.Payload
 	script, err := eval[string](tab, `pagebench.script()`)
 	if err != nil {
@@ -192,7 +206,72 @@ func (r *runner) look(ctx context.Context, file string) (l look, err error) {
 		return l, err
 	}
 	l.rss, l.peak = u.rss, u.peak
+	if err := r.visit(tab, s, &l); err != nil {
+		return l, err
+	}
 	return l, r.redraw(tab, s, &l)
+}
+
+// A visit is a view that is gone to, or what a key makes of the flame graph.
+type visit struct {
+	tab, key string
+	most     time.Duration
+}
+
+var visits = []visit{
+	{tab: "Overview", most: 300 * time.Millisecond},
+	{tab: "Top", most: 300 * time.Millisecond},
+	{tab: "Callers", most: 300 * time.Millisecond},
+	{tab: "Call tree"},
+	{tab: "Traces", most: time.Second},
+	{tab: "Graph", most: time.Second},
+	{tab: "Flame"},
+	{key: "i", most: time.Second},
+	{key: "i"},
+}
+
+func (v visit) name() string {
+	if v.tab == "" {
+		return "Invert"
+	}
+	return v.tab
+}
+
+// movements are what is done without waiting for the picture, and for how many frames.
+var movements = []struct {
+	kind   string
+	frames int
+}{{"hovering", 240}, {"zooming", 240}, {"searching", 144}}
+
+// visit goes to each view, and moves about in the flame graph.
+func (r *runner) visit(tab context.Context, s *server, l *look) error {
+	for _, v := range visits {
+		before, err := s.usage()
+		if err != nil {
+			return err
+		}
+		took, err := eval[float64](tab, fmt.Sprintf("pagebench.visit(%q, %q)", v.tab, v.key))
+		if err != nil {
+			return err
+		}
+		after, err := s.usage()
+		if err != nil {
+			return err
+		}
+		l.views, l.viewsCPU = append(l.views, ms(took)), append(l.viewsCPU, after.cpu-before.cpu)
+	}
+	for _, m := range movements {
+		gaps, err := eval[[]float64](tab, fmt.Sprintf("pagebench.gaps(%q, %d)", m.kind, m.frames))
+		if err != nil {
+			return err
+		}
+		var list []time.Duration
+		for _, g := range gaps {
+			list = append(list, ms(g))
+		}
+		l.gaps = append(l.gaps, list)
+	}
+	return nil
 }
 
 // zoomInto zooms into boxes by two clicks, or as a program would that knows where a box is.
@@ -221,8 +300,9 @@ func zoomInto(tab context.Context, spots string, pause time.Duration) (z zoom, e
 // A picture is the first one of a page: when it was there, in milliseconds since 1970 and since the page was asked for,
 // and how many bytes of answers it took.
 type picture struct {
-	At, Took float64
-	Payload  int64
+	At, Took  float64
+	AfterRead float64 // since the profile was read
+	Payload   int64
 }
 
 func drawn(tab context.Context) (picture, error) { return eval[picture](tab, `pagebench.drawn()`) }

@@ -36,6 +36,19 @@
       if (Number(document.documentElement.dataset.asking) > 0) n = -1;
     }
   };
+  // settled waits until no answer is awaited any more and what came is on the screen, and returns when that was.
+  const settled = async () => {
+    let end = 0;
+    for (let n = 0; n < 3; n++) {
+      await frame();
+      if (Number(document.documentElement.dataset.asking) > 0) {
+        n = -1;
+        end = 0;
+      } else if (end === 0) end = performance.now();
+    }
+    return end;
+  };
+  const next = () => new Promise((done) => requestAnimationFrame(() => done(performance.now())));
   // turn does something that leads to another picture, and returns how long that took, and how long until whatever was
   // painted first.
   const turn = async (act, rest = true) => {
@@ -65,7 +78,10 @@
     async drawn() {
       const { end } = await painted(0, 0);
       const answers = performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/") && e.responseEnd <= end);
-      return { at: performance.timeOrigin + end, took: end, payload: answers.reduce((sum, e) => sum + e.encodedBodySize, 0) };
+      // What is open is known when the profile is read: the page of a large one is there before.
+      const session = performance.getEntriesByType("resource").find((e) => e.name.includes("/api/session"));
+      const read = (session ?? performance.getEntriesByType("navigation")[0]).responseEnd;
+      return { at: performance.timeOrigin + end, took: end, afterRead: end - read, payload: answers.reduce((sum, e) => sum + e.encodedBodySize, 0) };
     },
     script: () => fetch("/assets/app.js").then((r) => r.text()),
     async focus(rx) {
@@ -109,6 +125,34 @@
         await turn(() => key("r"));
       }
       return found;
+    },
+    // visit goes to another view by its tab, or presses a key, and returns how long it took until all of it was there.
+    async visit(tab, pressed) {
+      await quiet();
+      const start = performance.now();
+      if (pressed) key(pressed);
+      else [...document.querySelectorAll(".tabs a")].find((a) => a.textContent === tab).click();
+      return (await settled()) - start;
+    },
+    // gaps moves about in a picture without waiting for it, and returns the times between frames.
+    async gaps(kind, frames) {
+      await quiet();
+      const out = [];
+      const box = document.querySelector(".search input");
+      let last = await next();
+      for (let i = 0; i < frames; i++) {
+        if (kind === "hovering") mouse("mousemove", (i * 0.0618) % 1, 1 + (i % 20));
+        else if (kind === "zooming" && i % 30 === 0) mouse("dblclick", ((i / 30) * 0.37 + 0.1) % 1, 2 + ((i / 30) % 3));
+        else if (kind === "zooming" && i % 30 === 20) key("Escape");
+        else if (kind === "searching" && i % 8 === 0) {
+          box.value = "encoding".slice(0, (i / 8) % 9);
+          box.dispatchEvent(new Event("input", { bubbles: true }));
+        }
+        const now = await next();
+        out.push(now - last);
+        last = now;
+      }
+      return out;
     },
     nodes: async () => (await painted(0, 0)).nodes,
     // step does one of the things that have the picture painted anew, and waits until it is.

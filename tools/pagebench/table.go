@@ -50,6 +50,8 @@ const (
 	mostAgain   = 50 * time.Millisecond
 	mostZoom    = 50 * time.Millisecond
 	mostFrame   = 8 * time.Millisecond
+	mostAfter   = 300 * time.Millisecond
+	mostGap     = 34 * time.Millisecond // two frames
 )
 
 // fasterThanPprof returns how many times sooner than with pprof a picture of so many samples should be there, or 0.
@@ -93,6 +95,13 @@ func rowsOf(samples int, res result) []row {
 			add("… sooner than pprof", "", fmt.Sprintf("%.1f×", r), target, judge(r >= times))
 		}
 	}
+	if p := res.scope; p != nil {
+		text := seconds(p.drawn)
+		if p.timedOut {
+			text = "> " + text
+		}
+		add("… the same in speedscope", text, "", "", untold)
+	}
 	add("… CPU of the server", pprofCPU, seconds(medianOf(res.looks, func(l look) time.Duration { return l.drawnCPU })), "", untold)
 	bytes := func(what, pprof string, text func(int64) string, most int64, of func(look) int64) {
 		n := medianOf(res.looks, of)
@@ -113,6 +122,7 @@ func rowsOf(samples int, res result) []row {
 	bytes("… peak memory of the server", pprofPeak, megabytes, mostMemory, func(l look) int64 { return l.drawnPeak })
 	bytes("… answers, packed", pprofBytes, kilobytes, mostPayload, func(l look) int64 { return l.payload })
 	bytes("… script, packed", "", kilobytes, mostScript, func(l look) int64 { return l.script })
+	took("… since the profile was read", mostAfter, func(l look) time.Duration { return l.afterRead })
 	took("page opened again", 0, func(l look) time.Duration { return l.reopen })
 	took("focus=json, click to picture", mostFocus, func(l look) time.Duration { return l.focus })
 	took("… answer of the server", 0, func(l look) time.Duration { return l.focusAnswer })
@@ -124,6 +134,25 @@ func rowsOf(samples int, res result) []row {
 	took("… answer of the server then", mostZoom, func(l look) time.Duration { return l.zoomAtOnce.answer })
 	bytes("memory of the server then", "", megabytes, 0, func(l look) int64 { return l.rss })
 	bytes("… at its peak", "", megabytes, mostMemory, func(l look) int64 { return l.peak })
+
+	for i, v := range visits {
+		if len(res.looks[0].views) > i && (v.tab != "" || v.most > 0) {
+			took("click to "+v.name(), v.most, func(l look) time.Duration { return l.views[i] })
+			took("… CPU of the server", 0, func(l look) time.Duration { return l.viewsCPU[i] })
+		}
+	}
+	for i, m := range movements {
+		var all []time.Duration
+		for _, l := range res.looks {
+			if len(l.gaps) > i {
+				all = append(all, l.gaps[i]...)
+			}
+		}
+		if len(all) > 0 {
+			worst := quantile(all, 1)
+			add(fmt.Sprintf("frames while %s, p95; longest", m.kind), "", milliseconds(quantile(all, 0.95))+"; "+milliseconds(worst), "≤ "+milliseconds(mostGap), judge(worst <= mostGap))
+		}
+	}
 
 	var frames, steps []time.Duration
 	for _, l := range res.looks {

@@ -43,7 +43,7 @@ var constantCall = &advise.Rule{
 				f.Advice = "compute it once, in a variable of the package"
 				f.Risk, f.Safe = "none, but that it is computed when the program starts", true
 				if p.Worth(c) {
-					f.Fixes = p.Fix(report.Mechanical, "compute it once", edit.Hoisted(p.Func, call, p.NewName(constantName(p.Func, call, fn)))...)
+					f.Fixes = p.Fix(report.Mechanical, "compute it once", edit.Hoisted(p.Func, call, constantName(p, call, fn))...)
 				}
 			case madeOfConstants(p, fn):
 				f.Claim = fmt.Sprintf("%s takes nothing, and makes new memory with the same content each time", fn.Name())
@@ -59,16 +59,16 @@ var constantCall = &advise.Rule{
 }
 
 // constantName returns a name for a result: that of the variable which it is given to, or one made of the function that returns it or makes it.
-func constantName(f *code.Func, call *ast.CallExpr, fn *types.Func) string {
-	if st, ok := f.Parent(call).(*ast.AssignStmt); ok && st.Tok == token.DEFINE && len(st.Lhs) == 1 {
-		if id := code.AsIdent(st.Lhs[0]); id != nil && !code.IsBlank(id) {
-			return id.Name
+func constantName(p *advise.Pass, call *ast.CallExpr, fn *types.Func) string {
+	switch up := p.Parent(call).(type) {
+	case *ast.AssignStmt:
+		if v := p.Local(up.Lhs[0]); up.Tok == token.DEFINE && len(up.Lhs) == 1 && v != nil {
+			return p.PackageName(v)
 		}
+	case *ast.ReturnStmt:
+		return p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Result")
 	}
-	if _, ok := f.Parent(call).(*ast.ReturnStmt); ok {
-		return text.LowerFirst(f.Decl.Name.Name) + "Result"
-	}
-	return text.LowerFirst(fn.Name()) + "Result"
+	return p.NewName(text.LowerFirst(fn.Name()) + "Result")
 }
 
 // formats are functions that depend on nothing but what they are given, beside those that flow.Pure knows.

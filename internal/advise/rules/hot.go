@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -140,4 +141,44 @@ func getters(p *advise.Pass, l *cost.Line) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// lookedAt returns a function of the package, or one of another that costs something, or nil.
+func lookedAt(p *advise.Pass, fn *types.Func) *code.Func {
+	if fn == nil || fn.Pkg() == nil {
+		return nil
+	}
+	if decl, file := p.DeclOf(fn); decl != nil {
+		if decl.Body == nil {
+			return nil
+		}
+		return p.In(file, decl)
+	}
+	name := p.ProfileName(fn)
+	for _, f := range p.All {
+		if f.Name == name {
+			return f.Func
+		}
+	}
+	return nil
+}
+
+// results returns what a function with one result returns, or nil where a return statement names no value.
+func results(f *code.Func) (out []ast.Expr) {
+	ok := true
+	ast.Inspect(f.Decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			if ok = ok && len(n.Results) == 1; ok {
+				out = append(out, ast.Unparen(n.Results[0]))
+			}
+		}
+		return ok
+	})
+	if !ok {
+		return nil
+	}
+	return out
 }

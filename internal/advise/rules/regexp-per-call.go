@@ -3,7 +3,9 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
@@ -57,16 +59,49 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
 		f.NoFix = missing.PatternEndsProgram.Of()
-	case !strings.HasPrefix(name, "Must"):
-		f.NoFix = missing.ErrorForVariable.Of(name)
 	case p.Mentions("Longest"):
 		f.NoFix = missing.Longest.Of()
+	case !strings.HasPrefix(name, "Must"):
+		f.Fixes, f.NoFix = compiledOnce(p, call)
 	default:
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable",
 			edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.Replace(call, v))
 	}
 	p.Report(call, c, f)
+}
+
+// compiledOnce is a fix for re, err := regexp.Compile("…"), or why there is none: the pattern is good, so the check of the error goes, and the
+// package variable is named where the local one was.
+func compiledOnce(p *advise.Pass, call *ast.CallExpr) ([]report.Fix, missing.Reason) {
+	name := p.Callee(call).Name()
+	assign, ok := p.Parent(call).(*ast.AssignStmt)
+	if !ok || assign.Tok != token.DEFINE || len(assign.Lhs) != 2 || code.IsBlank(assign.Lhs[0]) {
+		return nil, missing.ErrorForVariable.Of(name)
+	}
+	v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
+	edits := []edit.Edit{
+		edit.Declare(p.Func, "var "+v+" = "+p.Src(call.Fun.(*ast.SelectorExpr).X)+"."+strings.Replace(name, "Compile", "MustCompile", 1)+"("+p.Src(call.Args[0])+")"),
+		edit.New(assign.Pos(), edit.NextLine(p.Func, assign), ""),
+	}
+	if !code.IsBlank(assign.Lhs[1]) {
+		unchecked, why := withoutCheck(p, assign)
+		if why.Fact != "" {
+			return nil, why
+		}
+		edits = append(edits, unchecked...)
+	}
+	re := p.Local(assign.Lhs[0])
+	if re == nil || p.Info().Defs[code.AsIdent(assign.Lhs[0])] == nil {
+		return nil, missing.ErrorForVariable.Of(name)
+	}
+	for _, use := range p.Uses(re) {
+		if set, ok := p.Parent(use).(*ast.AssignStmt); ok && slices.Contains(set.Lhs, ast.Expr(use)) {
+			return nil, missing.ErrorForVariable.Of(name)
+		}
+		edits = append(edits, edit.Replace(use, v))
+	}
+	return p.Fix(report.Mechanical, "compile it once, in a package variable", edits...), missing.Reason{}
 }
 
 // matchedRegexp is about the functions that compile and match in one.
@@ -93,15 +128,69 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
 		f.NoFix = missing.PatternReturnsError.Of()
-	case !isAssign || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 || !code.IsBlank(assign.Lhs[1]):
+	case !isAssign || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 || code.IsBlank(assign.Lhs[0]):
 		f.NoFix = missing.ErrorIsUsed.Of(name)
 	default:
+		var unchecked []edit.Edit
+		if !code.IsBlank(assign.Lhs[1]) {
+			if unchecked, f.NoFix = withoutCheck(p, assign); f.NoFix.Fact != "" {
+				break
+			}
+		}
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 		pkg := p.Src(call.Fun.(*ast.SelectorExpr).X)
-		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable",
-			edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+p.Src(call.Args[0])+")"),
-			edit.New(assign.Lhs[0].End(), assign.Lhs[1].End(), ""),
-			edit.New(call.Pos(), call.Args[1].Pos(), v+"."+name+"("))
+		edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+p.Src(call.Args[0])+")")}
+		if not, check := condition(p, assign); check != nil {
+			edits = append(edits, edit.New(check.Init.Pos(), call.Args[1].Pos(), not+v+"."+name+"("), edit.New(call.End(), check.Cond.End(), ""))
+		} else {
+			edits = append(append(edits, unchecked...), edit.New(assign.Lhs[0].End(), assign.Lhs[1].End(), ""), edit.New(call.Pos(), call.Args[1].Pos(), v+"."+name+"("))
+		}
+		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable", edits...)
 	}
 	p.Report(call, c, f)
+}
+
+// condition returns the if statement that declares a variable for nothing but its condition: if ok, _ := f(); ok, or !ok. Then the call
+// can be the condition.
+func condition(p *advise.Pass, assign *ast.AssignStmt) (not string, check *ast.IfStmt) {
+	check, isIf := p.Parent(assign).(*ast.IfStmt)
+	if !isIf || check.Init != assign || assign.Tok != token.DEFINE {
+		return "", nil
+	}
+	cond := check.Cond
+	if negated, ok := cond.(*ast.UnaryExpr); ok && negated.Op == token.NOT {
+		not, cond = "!", negated.X
+	}
+	used, ok := cond.(*ast.Ident)
+	if !ok || len(p.Func.Uses(p.Info().Uses[used])) != 1 || p.Info().Defs[assign.Lhs[0].(*ast.Ident)] != p.Info().Uses[used] {
+		return "", nil
+	}
+	return not, check
+}
+
+// withoutCheck returns edits that leave out the check of an error that is always nil, or why that cannot be done. The error is the second
+// thing that a statement declares, and the check comes next.
+func withoutCheck(p *advise.Pass, st *ast.AssignStmt) (edits []edit.Edit, why missing.Reason) {
+	err := p.Local(st.Lhs[1])
+	if err == nil || p.Info().Defs[code.AsIdent(st.Lhs[1])] == nil {
+		return nil, missing.ErrorShared.Of()
+	}
+	block, ok := p.Parent(st).(*ast.BlockStmt)
+	if !ok {
+		return nil, missing.ErrorNotChecked.Of()
+	}
+	i := slices.Index(block.List, ast.Stmt(st))
+	var check *ast.IfStmt
+	if i+1 < len(block.List) {
+		check, _ = block.List[i+1].(*ast.IfStmt)
+	}
+	if check == nil || check.Init != nil || check.Else != nil || p.Src(check.Cond) != err.Name()+" != nil" {
+		return nil, missing.ErrorNotChecked.Of()
+	}
+	for _, id := range p.Uses(err) {
+		if !code.Within(id, check) {
+			return nil, missing.ErrorUsedAgain.Of()
+		}
+	}
+	return []edit.Edit{edit.New(check.Pos(), edit.NextLine(p.Func, check), "")}, missing.Reason{}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -70,6 +71,9 @@ var scratchPerCall = &advise.Rule{
 		}
 		if p.Worth(sum) {
 			f.Fixes = shortOnStack(p, made)
+			if fixes := pooledScratch(p, where.(*ast.AssignStmt)); fixes != nil {
+				f.Fixes = append(f.Fixes, fixes...)
+			}
 		}
 		if len(f.Fixes) == 0 {
 			p.No(missing.NamesRelyOnNew, strings.Join(names, ", "))
@@ -84,6 +88,7 @@ const stackRoom = 256
 // shortOnStack is a fix that has short lists on the stack: make with a constant capacity needs no heap where the slice stays inside.
 func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 	var edits []edit.Edit
+	grade := report.Mechanical
 	for _, n := range made {
 		st := n.(*ast.AssignStmt)
 		call := st.Rhs[0].(*ast.CallExpr)
@@ -91,6 +96,9 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		slice, ok := v.Type().Underlying().(*types.Slice)
 		if !ok || len(call.Args) != 2 || !flow.Simple(p.Func, call.Args[1]) || !kind.IsBasic(p.TypeOf(call.Args[1]), types.IsInteger) || p.Statement(st) != st || measured(p.Func, v) {
 			continue
+		}
+		if cut(p.Func, v) {
+			grade = report.Ownership // what is behind its length can be seen
 		}
 		size, _ := p.SizeOf(slice.Elem())
 		c := p.Cost(st, cost.Allocates("makeslice", "newobject"))
@@ -108,7 +116,66 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 	if len(edits) == 0 {
 		return nil
 	}
-	return p.Fix(report.Mechanical, "keep short ones on the stack", edits...)
+	return p.Fix(grade, "keep short ones on the stack", edits...)
+}
+
+// leastPooled is how many bytes a list or map takes on average from which on a pool may be cheaper than the allocator.
+const leastPooled = 128
+
+// pooledScratch is a fix that takes a list or map that stays inside the function from a pool.
+func pooledScratch(p *advise.Pass, st *ast.AssignStmt) []report.Fix {
+	call := st.Rhs[0].(*ast.CallExpr)
+	v := p.Local(st.Lhs[0])
+	c := p.Cost(st, cost.Allocates("makeslice", "makemap", "newobject"))
+	if !p.Pkg.AtLeast(21) || p.Statement(st) != st || c[cost.ObjectsMade] > 0 && c[cost.BytesMade]/c[cost.ObjectsMade] < leastPooled {
+		return nil
+	}
+	t := p.Src(call.Args[0])
+	base := text.LowerFirst(v.Name()) + "Pool"
+	comment := "// %s has what calls of " + p.Decl.Name.Name + " do not use any more."
+	if kind.IsMap(v.Type()) {
+		if !flow.OnlyRead(p.Func, v, st) {
+			return nil
+		}
+		pool, edits := edit.DeclareShared(p.Func, base, comment, "var %s = sync.Pool{New: func() any { return make("+t+") }}")
+		p.Need("sync")
+		return p.Fix(report.Ownership, "take it from a pool", append(edits, edit.Replace(st, fmt.Sprintf("%[1]s := %[2]s.Get().(%[3]s)\ndefer %[2]s.Put(%[1]s)\ndefer clear(%[1]s)", v.Name(), pool, t)))...)
+	}
+	size := call.Args[len(call.Args)-1]
+	if !flow.Simple(p.Func, size) || !types.Identical(types.Default(p.TypeOf(size)), types.Typ[types.Int]) || capacityMatters(p.Func, v, len(call.Args) == 3) {
+		return nil
+	}
+	if len(call.Args) == 3 && p.Src(call.Args[1]) != "0" {
+		return nil
+	}
+	pool, edits := edit.DeclareShared(p.Func, base, comment, "var %s = sync.Pool{New: func() any { return new("+t+") }}")
+	p.Need("sync", "slices")
+	n := p.Src(size)
+	buf := p.LocalName(v.Name() + "Buf")
+	lines := []string{
+		fmt.Sprintf("%s := %s.Get().(*%s)", buf, pool, t),
+		fmt.Sprintf("defer %s.Put(%s)", pool, buf),
+	}
+	if len(call.Args) == 3 {
+		lines = append(lines, fmt.Sprintf("*%[1]s = slices.Grow((*%[1]s)[:0], %[2]s)", buf, n))
+	} else {
+		lines = append(lines, fmt.Sprintf("*%[1]s = slices.Grow((*%[1]s)[:0], %[2]s)[:%[2]s]", buf, n), fmt.Sprintf("clear(*%s)", buf))
+	}
+	lines = append(lines, fmt.Sprintf("%s := *%s", v.Name(), buf))
+	return p.Fix(report.Ownership, "take it from a pool", append(edits, edit.Replace(st, strings.Join(lines, "\n")))...)
+}
+
+// capacityMatters reports whether the function asks for the capacity of a slice, or makes what is behind the length of an empty one visible.
+func capacityMatters(f *code.Func, v *types.Var, empty bool) bool {
+	return slices.ContainsFunc(f.Uses(v), func(id *ast.Ident) bool {
+		switch up := f.Parent(id).(type) {
+		case *ast.CallExpr:
+			return f.Builtin(up, "cap") != nil
+		case *ast.SliceExpr:
+			return up.X == id && (up.Slice3 || empty && up.High != nil && f.Src(up.High) != "0" && !strings.HasPrefix(f.Src(up.High), "len("+v.Name()+")-"))
+		}
+		return false
+	})
 }
 
 // measured reports whether it matters what capacity a slice has.
@@ -118,8 +185,14 @@ func measured(f *code.Func, v *types.Var) bool {
 		case *ast.CallExpr:
 			return f.Builtin(up, "cap") != nil || f.Builtin(up, "append") != nil
 		case *ast.SliceExpr:
-			return true // behind its length there is something then
+			st, ok := f.Parent(up).(*ast.AssignStmt)
+			return up.Slice3 || up.X != ast.Expr(id) || !ok || st.Tok != token.DEFINE // what is behind its length may be appended to
 		}
 		return false
 	})
+}
+
+// cut reports whether parts of a slice are taken.
+func cut(f *code.Func, v *types.Var) bool {
+	return slices.ContainsFunc(f.Uses(v), func(id *ast.Ident) bool { _, ok := f.Parent(id).(*ast.SliceExpr); return ok })
 }

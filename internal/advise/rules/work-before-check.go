@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -45,8 +46,147 @@ var workBeforeCheck = &advise.Rule{
 					}
 				}
 			}
+			for i, st := range block.List {
+				onlyInBranch(p, block.List[i+1:], st)
+			}
 		})
 	},
+}
+
+// onlyInBranch is about a value that only the body of a later if statement needs: it is made on each call, whether that is run or not.
+func onlyInBranch(p *advise.Pass, list []ast.Stmt, st ast.Stmt) {
+	assign, ok := st.(*ast.AssignStmt)
+	if !ok || assign.Tok != token.DEFINE || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 {
+		return
+	}
+	v, value := p.Local(assign.Lhs[0]), ast.Unparen(assign.Rhs[0])
+	if v == nil || !canWait(p.Func, value) || flow.Captured(p.Func, v, p.Decl.Body) {
+		return
+	}
+	i := slices.IndexFunc(list, func(s ast.Stmt) bool { return p.MentionsVar(s, v) })
+	if i < 0 {
+		return
+	}
+	check, ok := list[i].(*ast.IfStmt)
+	if !ok || p.MentionsVar(check.Cond, v) || check.Init != nil && p.MentionsVar(check.Init, v) || check.Else != nil && p.MentionsVar(check.Else, v) ||
+		slices.ContainsFunc(list[i+1:], func(s ast.Stmt) bool { return p.MentionsVar(s, v) }) {
+		return
+	}
+	c := p.Cost(st, func(*cost.Chain) bool { return true })
+	f := advise.Finding{
+		Title:  "value made before a check that decides whether it is needed",
+		Claim:  fmt.Sprintf("%s is made on each call, and needed only when %s", v.Name(), p.Src(check.Cond)),
+		Advice: "make it behind the check",
+		Risk:   "none", Safe: true,
+		Also: []ast.Node{check},
+	}
+	same := operandsStay(p.Func, append(list[:i:i], check), value)
+	switch {
+	case !same:
+		f.NoFix = missing.MayBeOther.Of(p.Src(value))
+	case p.Worth(c):
+		end := edit.NextLine(p.Func, st)
+		text := string(p.File.Text[p.File.Tok.Offset(st.Pos()):p.File.Tok.Offset(st.End())])
+		f.Fixes = p.Fix(report.Mechanical, "make it behind the check", edit.New(st.Pos(), end, ""), edit.New(check.Body.Lbrace+1, check.Body.Lbrace+1, "\n"+text))
+	}
+	if f.Fixes != nil || !p.Told(p.Line(st.Pos()), p.Line(st.End())) {
+		p.Report(st, c, f)
+	}
+}
+
+// canWait reports whether an expression costs something and can be evaluated later, or not at all, without anybody noticing, as long as its
+// operands stay as they are.
+func canWait(f *code.Func, e ast.Expr) bool {
+	if f.IsConst(e) {
+		return false
+	}
+	costs, ok := false, true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			arg, to := f.Conversion(n)
+			switch fn := f.Callee(n); {
+			case arg != nil:
+				costs = costs || kind.IsString(to) != kind.IsString(f.TypeOf(arg))
+				ok = ok && !types.IsInterface(to)
+			case f.Builtin(n, "len") != nil:
+			case fn != nil && slices.Contains(canPanic, fn.FullName()):
+				ok = false
+			case fn != nil && (fn.FullName() == "fmt.Sprintf" || fn.FullName() == "fmt.Sprint"):
+				costs = true
+				ok = ok && !n.Ellipsis.IsValid() && !slices.ContainsFunc(n.Args, func(a ast.Expr) bool { return kind.Refers(f.TypeOf(a)) || kind.PrintsItself(f.TypeOf(a)) })
+			case fn != nil && fn.Pkg() != f.Pkg.Types && flow.Pure(f, fn, 3): // those of the package may panic
+				costs = true
+				if sel, isSel := n.Fun.(*ast.SelectorExpr); isSel && f.Info().Selections[sel] != nil {
+					ok = false // of a method, whose receiver may change
+				}
+			default:
+				ok = false
+			}
+		case *ast.BinaryExpr:
+			costs = costs || n.Op == token.ADD && kind.IsString(f.TypeOf(n))
+			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit, *ast.CompositeLit:
+			ok = false
+		case *ast.UnaryExpr:
+			ok = ok && n.Op != token.ARROW && n.Op != token.AND
+		case *ast.SelectorExpr:
+			if s := f.Info().Selections[n]; s != nil {
+				ok = ok && s.Kind() == types.FieldVal && !s.Indirect()
+			}
+		case *ast.Ident:
+			if v, isVar := f.Info().Uses[n].(*types.Var); isVar {
+				ok = ok && (v.IsField() || f.Local(n) != nil) && !kind.Refers(v.Type())
+			}
+		}
+		return ok
+	})
+	return costs && ok
+}
+
+// canPanic are functions that depend on nothing but their arguments, some of which they don't take.
+var canPanic = []string{"strings.Repeat", "strconv.FormatInt", "strconv.FormatUint", "strings.NewReplacer"}
+
+// operandsStay reports whether no variable of an expression gets another value in statements, in the head of the last of them, or in a function
+// literal.
+func operandsStay(f *code.Func, list []ast.Stmt, e ast.Expr) bool {
+	vars := map[types.Object]bool{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if v, isVar := f.Info().Uses[id].(*types.Var); isVar {
+				vars[v] = true
+			}
+		}
+		return true
+	})
+	for v := range vars {
+		if !v.(*types.Var).IsField() && flow.Captured(f, v, f.Decl.Body) {
+			return false
+		}
+	}
+	is := func(o types.Object) bool { return vars[o] }
+	if check, ok := list[len(list)-1].(*ast.IfStmt); ok && check.Init != nil {
+		for v := range vars {
+			hidden := false
+			ast.Inspect(check.Init, func(n ast.Node) bool {
+				id, isID := n.(*ast.Ident)
+				hidden = hidden || isID && id.Name == v.Name() && f.Info().Defs[id] != nil
+				return !hidden
+			})
+			if hidden {
+				return false
+			}
+		}
+	}
+	for _, st := range list {
+		if check, ok := st.(*ast.IfStmt); ok && st == list[len(list)-1] {
+			return (check.Init == nil || !flow.Assigns(f, check.Init, is)) && !flow.Assigns(f, check.Cond, is)
+		}
+		if flow.Assigns(f, st, is) {
+			return false
+		}
+	}
+	return true
 }
 
 // allocated returns the variable that a statement declares with new memory, and its value.

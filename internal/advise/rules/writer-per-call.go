@@ -191,28 +191,7 @@ func withoutError(p *advise.Pass, st *ast.AssignStmt, r reusable) (edits []edit.
 	if len(st.Lhs) != 2 || code.IsBlank(st.Lhs[1]) {
 		return nil, missing.Reason{}
 	}
-	err := p.Local(st.Lhs[1])
-	if err == nil || p.Info().Defs[code.AsIdent(st.Lhs[1])] == nil {
-		return nil, missing.ErrorShared.Of()
-	}
-	block, ok := p.Parent(st).(*ast.BlockStmt)
-	if !ok {
-		return nil, missing.ErrorNotChecked.Of()
-	}
-	i := slices.Index(block.List, ast.Stmt(st))
-	var check *ast.IfStmt
-	if i+1 < len(block.List) {
-		check, _ = block.List[i+1].(*ast.IfStmt)
-	}
-	if check == nil || check.Init != nil || check.Else != nil || p.Src(check.Cond) != err.Name()+" != nil" {
-		return nil, missing.ErrorNotChecked.Of()
-	}
-	for _, id := range p.Uses(err) {
-		if !code.Within(id, check) {
-			return nil, missing.ErrorUsedAgain.Of()
-		}
-	}
-	return []edit.Edit{edit.New(check.Pos(), edit.NextLine(p.Func, check), "")}, missing.Reason{}
+	return withoutCheck(p, st)
 }
 
 // beforeLoop is a fix that makes something before a loop, and resets it in each round.

@@ -20,7 +20,8 @@ type binaries struct {
 	intel bool      // in the syntax of Intel, which Go's disassembler does not know
 	rx    *regexp.Regexp
 	known map[string]*objfile.File
-	found bool // a symbol matched
+	found bool           // a symbol matched
+	kept  recording.Code // what recordings keep of programs that are not here; nil when there are none
 }
 
 func newBinaries(out io.Writer, intel bool, arg string) (*binaries, error) {
@@ -34,6 +35,11 @@ func newBinaries(out io.Writer, intel bool, arg string) (*binaries, error) {
 // Object opens the program of a mapping. pprof prints errors before the report, wherever that goes to.
 func (b *binaries) Object(m *profile.Mapping) (recording.Object, error) {
 	o, err := b.open(m)
+	if err != nil && b.kept != nil {
+		if kept, err := b.kept.Object(m); err == nil {
+			return &keptBinary{b, kept}, nil
+		}
+	}
 	if err != nil {
 		fmt.Fprintln(b.out, err)
 		return nil, err
@@ -108,6 +114,34 @@ func (b *binary) Functions(keep func(*recording.Function) bool) ([]recording.Fun
 		}
 	}
 	return out, nil
+}
+
+// A keptBinary is what a recording keeps of a program.
+type keptBinary struct {
+	of *binaries
+	recording.Object
+}
+
+func (k *keptBinary) Functions(keep func(*recording.Function) bool) ([]recording.Function, error) {
+	return k.Object.Functions(func(f *recording.Function) bool {
+		k.of.found = k.of.found || k.of.rx.MatchString(f.Name)
+		return keep(f)
+	})
+}
+
+func (k *keptBinary) Instructions(f *recording.Function) ([]recording.Instruction, error) {
+	if k.of.intel {
+		return nil, errIntel
+	}
+	in, err := k.Object.Instructions(f)
+	out := make([]recording.Instruction, len(in)) // frames are shared
+	for i := range in {
+		out[i] = in[i]
+		if n := len(in[i].Frames); n > 0 {
+			out[i].Frames = []recording.Frame{{File: in[i].Frames[0].File, Line: in[i].Frames[0].Line}}
+		}
+	}
+	return out, err
 }
 
 var errIntel = errors.New("printing assembly in Intel syntax is not supported")

@@ -55,7 +55,8 @@ type session struct {
 	ui      prompt.Prompt
 	cfg     config
 	profile *profile.Profile
-	shell   bool // whether commands are being typed
+	refs    []string // that it is of
+	shell   bool     // whether commands are being typed
 	ctx     context.Context
 }
 
@@ -268,6 +269,7 @@ func homeVariable() string {
 func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error) {
 	o := &f.options
 	o.Metric = s.cfg.sampleIndex
+	s.refs = f.refs
 	g, err := o.Gather(ctx, f.refs)
 	if err != nil {
 		return nil, fmt.Errorf("problem fetching source profiles: %v", err)

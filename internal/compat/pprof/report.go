@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 )
@@ -44,6 +45,14 @@ func (s *session) report(cfg config, c *command, arg string, pipe io.Writer) err
 			return err
 		}
 		defer code.close()
+		if kept := s.recordings(); len(kept) > 0 {
+			code.kept = (&source.Options{}).Code(kept...)
+			defer func() {
+				for _, r := range kept {
+					r.Close()
+				}
+			}()
+		}
 		rec.Code = code
 	}
 	r, err := c.run([]*recording.Recording{&rec}, c.query(cfg, arg))
@@ -310,4 +319,14 @@ func browsers() []string {
 		list = append(list, "xdg-open")
 	}
 	return list
+}
+
+// recordings opens those of the refs that are recordings, which keep machine code. pprof itself knows none.
+func (s *session) recordings() (out []*recording.Recording) {
+	for _, ref := range s.refs {
+		if r, _, err := source.Recording(ref); err == nil && r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
 }

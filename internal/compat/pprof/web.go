@@ -34,7 +34,7 @@ func (s *session) serve(l net.Listener, browser bool) error {
 	rec := &recording.Recording{
 		Ref: "profile", Profile: s.profile,
 		Sources: newFiles(s.cfg.sourcePath, s.cfg.trimPath),
-		Code:    (&source.Options{}).Code(),
+		Code:    (&source.Options{}).Code(s.recordings()...),
 	}
 	server := web.New([]*recording.Recording{rec}, web.Options{Version: "hone pprof", Hosts: web.HostsOf(l)})
 	url := server.URL(l, q.URL())

@@ -42,6 +42,9 @@ func made(r *release, changed string, slow int64) *template {
 
 // The history has what somebody is to find in it: all services all the time, waves of traffic, and a release that made one function slower.
 func TestHistoryAndDeploys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes the history of a fleet")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

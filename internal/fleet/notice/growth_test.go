@@ -18,6 +18,9 @@ import (
 
 // TestGrowth has one service leak goroutines in one of two processes, one hold more since it has more to do, and one hold more since a deploy.
 func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("watches services for days")
+	}
 	ctx := context.Background()
 	now := began
 	memory := storetest.NewMemory()

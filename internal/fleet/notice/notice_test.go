@@ -169,7 +169,7 @@ func TestCanary(t *testing.T) {
 // TestStore runs on a store that others hold themselves against, with all kinds and several services.
 func TestStore(t *testing.T) {
 	fleet := storetest.Small()
-	fleet.Rounds, fleet.Deploy = 150, 70
+	fleet.Services, fleet.Instances, fleet.Rounds, fleet.Deploy = 2, 1, 150, 70
 	s := storetest.NewMemory()
 	now := fleet.Start.Add(150 * time.Minute)
 	s.Now = func() time.Time { return now }

@@ -42,7 +42,8 @@ type code struct {
 	text    section
 	padding string // what linkers put between functions
 	decode  decoder
-	syms    []Symbol // names for addresses in the code
+	syms    []Symbol      // names for addresses in the code
+	look    func(*Symbol) // is told of each symbol that an instruction refers to; nil when nobody wants to know
 }
 
 // A decoder returns the first instruction in b, which is at pc, and its size.
@@ -166,6 +167,9 @@ func (c *code) name(addr uint64) (string, uint64) {
 		return "", 0
 	}
 	if s := &c.syms[i-1]; s.Addr != 0 && addr < s.Addr+s.Size {
+		if c.look != nil {
+			c.look(s)
+		}
 		return s.Name, s.Addr
 	}
 	return "", 0

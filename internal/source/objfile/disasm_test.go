@@ -118,6 +118,7 @@ func TestInstructions(t *testing.T) {
 			for _, fn := range fns {
 				checkFunction(t, f, fn, v)
 			}
+			checkKept(t, f, fns)
 		})
 	}
 }

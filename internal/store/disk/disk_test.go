@@ -136,6 +136,9 @@ func TestReopened(t *testing.T) {
 
 // TestRolled holds what is left of old profiles against the profiles.
 func TestRolled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("adds up weeks of profiles")
+	}
 	f := storetest.Small()
 	f.Services, f.Every, f.Rounds, f.Deploy = 2, 20*time.Minute, 100, 17
 	f.Start = time.Date(2026, 9, 1, 20, 0, 7, 0, time.UTC)

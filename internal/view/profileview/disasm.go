@@ -85,6 +85,7 @@ type disassembly struct {
 	anywhere bool                // addresses count whichever program they are in
 	nodes    []*calls.Node
 	failed   []gap // programs that could not be opened
+	partial  []gap // programs of which there is only some code
 	notes    hint.Texts
 }
 
@@ -144,6 +145,10 @@ func (d *disassembly) none() error {
 	if len(d.failed) > 0 {
 		return d.failed[0].err
 	}
+	named := slices.ContainsFunc(d.Profile.Functions, func(f profile.Function) bool { return d.rx.MatchString(f.Name) })
+	if len(d.partial) > 0 && (named || d.address != 0) {
+		return d.partial[0].err
+	}
 	return d.noMatch()
 }
 
@@ -176,7 +181,7 @@ func (d *disassembly) holding(match func(name string) bool) map[uint64]bool {
 
 // functions returns the functions with samples for which keep is true.
 func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool) ([]codeFunction, error) {
-	d.failed = nil
+	d.failed, d.partial = nil, nil
 	var out []codeFunction
 	for i := range d.Profile.Mappings {
 		m := &d.Profile.Mappings[i]
@@ -188,6 +193,9 @@ func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool)
 		if err != nil {
 			d.failed = append(d.failed, gap{int32(i), err})
 			continue
+		}
+		if some, ok := o.(recording.PartialObject); ok && some.Lack() != nil {
+			d.partial = append(d.partial, gap{int32(i), some.Lack()})
 		}
 		base := o.Base()
 		for j := range nodes {
@@ -413,6 +421,9 @@ func (d *disassembly) explain(src *report.Source, leftOut bool) {
 		shown := slices.ContainsFunc(f.Files, func(file report.SourceFile) bool { return len(file.Lines) > 0 })
 		switch {
 		case len(f.NoCode) > 0 || !shown || hasCode(f):
+		case d.isPartial(in[f.Name]) >= 0:
+			g := d.partial[d.isPartial(in[f.Name])]
+			f.NoCode = []report.NoCode{noCode(d.Profile.Mappings[g.mapping].File, g.err)}
 		case leftOut:
 			f.NoCode = []report.NoCode{{Why: report.LeftOut, Text: hint.Text{fmt.Sprintf(
 				"the code of %s is only in functions that cost less than the first %d with a match", f.Name, weblistLimit)}}}
@@ -421,6 +432,11 @@ func (d *disassembly) explain(src *report.Source, leftOut bool) {
 				"no instruction of the program comes from these lines of %s", f.Name)}}}
 		}
 	}
+}
+
+// isPartial returns which of the programs with only some code is among mappings, or -1.
+func (d *disassembly) isPartial(mappings []int32) int {
+	return slices.IndexFunc(d.partial, func(g gap) bool { return slices.Contains(mappings, g.mapping) })
 }
 
 // mappingsOf returns where the code of each function of a listing was when it was sampled, by name.

@@ -18,20 +18,23 @@ import (
 
 // fakeCode is a program of functions of 16 bytes, instructions of 4, mapped 0x1000 above where its file says.
 type fakeCode struct {
-	functions []string
+	functions []string                   // "" is one whose code is missing
 	inlined   map[uint64]recording.Frame // what was inlined at an address of the file
 	err       error
+	lack      error // of functions that are not here
 }
 
 func (c *fakeCode) Object(*profile.Mapping) (recording.Object, error) { return c, c.err }
 
 func (c *fakeCode) Base() uint64 { return 0x1000 }
 
+func (c *fakeCode) Lack() error { return c.lack }
+
 func (c *fakeCode) Functions(keep func(*recording.Function) bool) ([]recording.Function, error) {
 	var out []recording.Function
 	for i, name := range c.functions {
 		f := recording.Function{Name: name, Start: 0x100 + 16*uint64(i), End: 0x110 + 16*uint64(i)}
-		if keep(&f) {
+		if name != "" && keep(&f) {
 			out = append(out, f)
 		}
 	}
@@ -150,6 +153,13 @@ func TestDisasmErrors(t *testing.T) {
 	if _, err := Disasm([]*recording.Recording{rec}, query.Query{Arg: "main"}); err != missing {
 		t.Errorf("no program: %v", err)
 	}
+	rec.Code = &fakeCode{functions: []string{"", "main.b"}, lack: missing}
+	if _, err := Disasm([]*recording.Recording{rec}, query.Query{Arg: "main.a"}); err != missing {
+		t.Errorf("a function that the recording does not keep: %v", err)
+	}
+	if _, err := Disasm([]*recording.Recording{rec}, query.Query{Arg: "nothing"}); !errors.As(err, &none) {
+		t.Errorf("no match in a recording that keeps some code: %v", err)
+	}
 	rec.Code = nil
 	if _, err := Disasm([]*recording.Recording{rec}, query.Query{Arg: "main"}); err == nil {
 		t.Error("no code, and no error")
@@ -186,6 +196,7 @@ func TestWeblist(t *testing.T) {
 // is not said of it.
 func TestWeblistSaysWhyNoCode(t *testing.T) {
 	notHere := &recording.NoCodeError{Gap: recording.NotHere, File: "/bin/p"}
+	notKept := &recording.NoCodeError{Gap: recording.NotKept, File: "/bin/p", Err: notHere}
 	tests := []struct {
 		name   string
 		change func(*recording.Recording)
@@ -194,6 +205,10 @@ func TestWeblistSaysWhyNoCode(t *testing.T) {
 	}{
 		{"all is there", func(*recording.Recording) {}, "main.a", ""},
 		{"the program is gone", func(r *recording.Recording) { r.Code = &fakeCode{err: notHere} }, "main.a", "not-here /bin/p " + hint.With(notHere).String()},
+		{"the recording keeps the code of others", func(r *recording.Recording) {
+			r.Code = &fakeCode{functions: []string{"", "main.b"}, inlined: map[uint64]recording.Frame{}, lack: notKept}
+		}, "main.a", "not-kept /bin/p " + hint.With(notKept).String()},
+		{"the recording keeps it", func(r *recording.Recording) { r.Code.(*fakeCode).lack = notKept }, "main.a", ""},
 		{"the program has no such function", func(r *recording.Recording) {
 			r.Code = &fakeCode{functions: []string{"x.other"}, inlined: map[uint64]recording.Frame{}}
 		},

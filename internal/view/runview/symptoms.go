@@ -3,6 +3,7 @@ package runview
 import (
 	"cmp"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -23,6 +24,12 @@ const (
 	muchDelay        = 0.20 // of the time that threads ran or could have run
 	muchLocked       = 0.10 // of the CPU time of the run
 	mostGrown        = 10   // functions that are listed
+	manyStuck        = 10   // goroutines
+
+	// Of a run with few measurements the live heap has to grow by more, and not only at first: programs fill their tables when they start.
+	shortGrowth = 16 << 20
+	shortTimes  = 3
+	shortHalf   = 0.75 // of the last value, at most, in the middle
 )
 
 // Symptoms says what is unusual about a run, the most serious first.
@@ -52,6 +59,12 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 			}
 		}
 	}
+	list := hint.Ask("goroutines", rec.Ref).For("where they are, and since when")
+	if n, where := leaked(rec); n > 0 {
+		add(report.Symptom{Kind: report.SymptomLeaked, Part: n, Where: where, Next: list})
+	} else if n, state, where := stuck(rec); n > 0 {
+		add(report.Symptom{Kind: report.SymptomStuck, Part: n, Name: state, Where: where, Next: list})
+	}
 	goroutines := recording.NumGoroutine
 	if s.Values(goroutines) == nil {
 		goroutines = metricGoroutines
@@ -59,11 +72,15 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	if a, b, ok := grows(s, goroutines); ok && b-a >= grownGoroutines {
 		next := hint.Ask("timeline", rec.Ref).For("when there were how many")
 		if len(rec.Parts[recording.Goroutine]) > 0 {
-			next = hint.Ask("goroutines", rec.Ref).For("where they are, and since when")
+			next = list
 		}
 		add(report.Symptom{Kind: report.SymptomGoroutines, From: int64(a), To: int64(b), Where: grownStacks(rec), Next: next})
 	}
-	if a, b, ok := grows(s, recording.HeapLive); ok && b-a >= grownMemory && b > grownMemoryShare*a {
+	a, b, ok := grows(s, recording.HeapLive)
+	if !ok {
+		a, b, ok = growsSoon(s, recording.HeapLive)
+	}
+	if ok && b-a >= grownMemory && b > grownMemoryShare*a {
 		one := report.Symptom{Kind: report.SymptomMemory, From: int64(a), To: int64(b), Next: hint.Ask("mem", rec.Ref).For("what grew")}
 		if grown, _, _ := grownHeap(rec); len(grown) > 0 {
 			one.Where = grown[0].Function
@@ -118,6 +135,29 @@ func grows(s *recording.Series, name string) (from, to float64, ok bool) {
 		was = v
 	}
 	return from, was, times >= grownSteps-1
+}
+
+// growsSoon is grows for a run with too few measurements for that.
+func growsSoon(s *recording.Series, name string) (from, to float64, ok bool) {
+	last := len(s.Times) - 1
+	if last < shortTimes || last >= 2*grownSteps {
+		return 0, 0, false
+	}
+	var middle float64
+	for i := 1; i <= last; i++ { // the first is from before the program has done anything
+		v, known := s.At(name, i)
+		switch {
+		case !known || v < to:
+			return 0, 0, false
+		case i == 1:
+			from = v
+		}
+		to = v
+		if s.Times[i] <= s.Times[last]/2 {
+			middle = v
+		}
+	}
+	return from, to, to-from >= shortGrowth && to > shortTimes*from && middle < shortHalf*to
 }
 
 // increase is by how much a metric that only rises did, or 0.
@@ -191,29 +231,61 @@ func grownStacks(rec *recording.Recording) string {
 	return ""
 }
 
+// stuck returns how many goroutines were blocked at one place, in the first snapshot and in the last, where others have to come to wake them,
+// and what they wait for there. Workers that wait for something to do are not: they receive.
+func stuck(rec *recording.Recording) (n int64, state, where string) {
+	first, last, _ := snapshots(rec, recording.Goroutine, "")
+	if first == nil {
+		return 0, "", ""
+	}
+	r, err := profileview.Goroutines([]*recording.Recording{last, first}, query.Query{Limit: -1})
+	if err != nil {
+		return 0, "", ""
+	}
+	for _, g := range r.(*report.Goroutines).Groups {
+		if g.Before == nil || len(g.States) != 1 {
+			continue
+		}
+		switch s := g.States[0]; {
+		case strings.HasPrefix(s, "chan send"), strings.HasPrefix(s, "chan receive (nil"), strings.HasPrefix(s, "select (no cases"):
+			if both := min(g.Count, *g.Before); both >= manyStuck && both > n {
+				n, state, where = both, s, g.Where.Name
+			}
+		}
+	}
+	return n, state, where
+}
+
+// leaked returns how many goroutines nothing can wake, as the collector found them at the end, and the function that most of them are in.
+func leaked(rec *recording.Recording) (int64, string) { return mostIn(rec, recording.Leaks) }
+
 // locked returns how long goroutines waited for mutexes, and the function that held most of those.
 func locked(rec *recording.Recording) (time.Duration, string) {
-	mutex := rec.Profiles(recording.Mutex)
-	if len(mutex.Parts()) == 0 {
+	total, where := mostIn(rec, recording.Mutex)
+	return time.Duration(total), where
+}
+
+// mostIn returns the total of a profile of a recording, and the function of the program itself that has most of it.
+func mostIn(rec *recording.Recording, kind string) (total int64, where string) {
+	profiles := rec.Profiles(kind)
+	if len(profiles.Parts()) == 0 {
 		return 0, ""
 	}
-	p, typ, err := mutex.Between("", 0, 0)
+	p, typ, err := profiles.Between("", 0, 0)
 	if err != nil {
 		return 0, ""
 	}
-	picked := rec.WithProfile(p, recording.Mutex)
+	picked := rec.WithProfile(p, kind)
 	top, err := profileview.Top([]*recording.Recording{picked}, query.Query{Metric: typ, Limit: 50, Sort: "cum"})
 	if err != nil {
 		return 0, ""
 	}
 	t := top.(*report.Top)
-	where := ""
 	profileview.SetOrigins(picked.Profile, t)
 	for _, r := range t.Rows {
 		if r.Origin != report.StdLibrary && r.Origin != report.GoRuntime {
-			where = r.Name
-			break
+			return t.Total, r.Name
 		}
 	}
-	return time.Duration(t.Total), where
+	return t.Total, ""
 }

@@ -116,3 +116,29 @@ func (u *Package) others(name string) bool {
 	}
 	return bytes.Contains(u.rest, []byte(name))
 }
+
+// PackageName returns a name for a variable of the package that takes the place of one of the function: its own, where nothing else in the package
+// has that.
+func (f *Func) PackageName(v *types.Var) string {
+	name := v.Name()
+	if f.Pkg.Types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil || f.Pkg.names[name] || f.Pkg.others(name) {
+		return f.NewName(name)
+	}
+	for _, file := range f.Pkg.Files {
+		another := false
+		ast.Inspect(file.AST, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && id.Name == name && f.Info().ObjectOf(id) != v {
+				another = true
+			}
+			return !another
+		})
+		if another {
+			return f.NewName(name)
+		}
+	}
+	if f.Pkg.names == nil {
+		f.Pkg.names = make(map[string]bool)
+	}
+	f.Pkg.names[name] = true
+	return name
+}

@@ -23,8 +23,13 @@ type Piece struct {
 	boxed  bool                    // it went through fmt
 }
 
-// Writes is a statement that writes a text to a Builder.
+// Writes is a statement that writes a text to a Builder. What fmt makes, it writes where it goes.
 func Writes(f *code.Func, b string, e ast.Expr) string {
+	if call, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(call.Args) > 0 && f.Calls(call, "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln") != nil {
+		if name, ok := call.Fun.(*ast.SelectorExpr); ok {
+			return fmt.Sprintf("%s.F%s(&%s, %s", f.Src(name.X), strings.TrimPrefix(name.Sel.Name, "S"), b, f.File.Text[f.File.Tok.Offset(call.Args[0].Pos()):f.File.Tok.Offset(call.End())])
+		}
+	}
 	if arg, to := f.Conversion(ast.Unparen(e)); arg != nil && kind.IsString(to) {
 		if k, ok := types.Unalias(f.TypeOf(arg)).(*types.Basic); ok && k.Kind() == types.Int32 {
 			return fmt.Sprintf("%s.WriteRune(%s)", b, f.Src(arg))

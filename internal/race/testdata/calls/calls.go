@@ -149,3 +149,23 @@ func (t *Table) SetUp(n int) { t.width = n; t.fill(n) }
 
 // Wide is an option.
 func (t *Table) Wide(n int) { t.width = n }
+
+// A Schema has a pattern, where somebody sets one. Where its words end is looked up when it is used for the first time.
+type Schema struct {
+	Pattern string
+	end     int
+}
+
+// NewSchema makes a schema without a pattern.
+func NewSchema() *Schema { return &Schema{} }
+
+// Validate looks for the pattern.
+func (s *Schema) Validate(text string) bool {
+	if s.Pattern == "" {
+		return true
+	}
+	if s.end == 0 {
+		s.end = 1 + strings.Index(s.Pattern+" ", " ")
+	}
+	return strings.Contains(text, s.Pattern[:s.end-1])
+}

@@ -17,6 +17,7 @@ export interface Lane {
   unit: string; // of its scale
   lines: Line[];
   height: number;
+  rates?: boolean; // what lasts a moment may be above the scale: a rate over some milliseconds says little
 }
 
 /** An Axis is the part of the time that is in sight, and where on the canvas. */
@@ -46,7 +47,7 @@ export function ready(c: HTMLCanvasElement, width: number, height: number): Canv
 export function paintLane(ctx: CanvasRenderingContext2D, lane: Lane, axis: Axis, p: Palette): void {
   const top = 6;
   const bottom = lane.height - 1;
-  const most = Math.max(...lane.lines.filter((l) => !l.max).flatMap((l) => l.points.map(([, v]) => v || 0)), 0);
+  const most = topOf(lane);
   const scale = (max: number) => (v: number) => bottom - (v / (max || 1)) * (bottom - top);
   ctx.font = font;
   ctx.textBaseline = "middle";
@@ -68,6 +69,34 @@ export function paintLane(ctx: CanvasRenderingContext2D, lane: Lane, axis: Axis,
   ctx.clip();
   for (const l of lane.lines) paintLine(ctx, l, axis, scale(l.max ?? most), bottom, p);
   ctx.restore();
+}
+
+const shortest = 0.01; // of the time: what a rate exceeds for less than that does not stretch the scale
+const headroom = 1.15;
+
+/** topOf returns the largest value on the scale of a lane. */
+export function topOf(lane: Lane): number {
+  const lines = lane.lines.filter((l) => !l.max);
+  const most = Math.max(...lines.flatMap((l) => l.points.map(([, v]) => v || 0)), 0);
+  if (!lane.rates) return most;
+  let steady = 0;
+  for (const l of lines) {
+    const steps: [v: number, time: number][] = [];
+    for (let i = 1; i < l.points.length; i++) {
+      const time = l.points[i][0] - l.points[i - 1][0];
+      if (time > 0 && l.points[i][1] > 0) steps.push([l.points[i][1], time]);
+    }
+    steps.sort((a, b) => b[0] - a[0]);
+    const all = l.points.length === 0 ? 0 : l.points[l.points.length - 1][0] - l.points[0][0];
+    let above = 0;
+    for (const [v, time] of steps) {
+      above += time;
+      if (above < all * shortest) continue;
+      steady = Math.max(steady, v);
+      break;
+    }
+  }
+  return steady > 0 && most > steady * headroom ? steady * headroom : most;
 }
 
 function paintLine(ctx: CanvasRenderingContext2D, l: Line, axis: Axis, y: (v: number) => number, bottom: number, p: Palette): void {

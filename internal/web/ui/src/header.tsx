@@ -72,7 +72,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   ] : []).filter(Boolean).join(" · ") : [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
-    now && `${count(now.samples)} ${now.samples === 1 ? "sample" : "samples"}`,
+    now && (now.taken ? many(now.taken, "sample") : many(now.samples, "stack")),
   ].filter(Boolean).join(" · ");
   const home = ofFleet ? services(state) : to(state, "overview");
   return (
@@ -112,6 +112,8 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
     </header>
   );
 }
+
+const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
 function describe(program: string | undefined, ref: string): string {
   return program && !ref.includes(program) ? `${program} · ${ref}` : ref;

@@ -163,7 +163,7 @@ function Stack({ frames }: { frames: TraceFrame[] }) {
   const [open, setOpen] = useState(false);
   return (
     <details onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{nameOf(frames[0])} <span class="quiet">{count(frames.length)} frames</span></summary>
+      <summary>{nameOf(frames[0])} <span class="quiet">{count(frames.length)} {frames.length === 1 ? "frame" : "frames"}</span></summary>
       {open && (
         <ol>
           {frames.map((f) => (

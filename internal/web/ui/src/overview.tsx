@@ -33,7 +33,8 @@ export function OverviewView() {
   fact("kind", rec?.kind);
   fact("taken", rec?.time_nanos ? moment(rec.time_nanos) : undefined);
   fact("length", rec?.duration_nanos ? duration(rec.duration_nanos) : undefined);
-  fact("samples", metric && count(metric.samples));
+  fact("samples", metric?.taken ? count(metric.taken) : undefined);
+  fact("stacks", metric && count(metric.samples));
   fact("build id", rec?.build_id);
   return (
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">

@@ -16,6 +16,8 @@ function told(s: Symptom): string {
     case "ended": return `The program ended: ${s.name}`;
     case "trouble": return s.name ?? "";
     case "limit": return `${bytes(s.part)} were resident at the peak, ${percent(s.part ?? 0, s.whole ?? 0)} of the ${s.name} of ${bytes(s.whole)}`;
+    case "leaked": return `${count(s.part ?? 0)} leaked ${s.part === 1 ? "goroutine" : "goroutines"} (blocked forever)${most(", most in")}`;
+    case "stuck": return `${count(s.part ?? 0)} goroutines were blocked the whole time in ${short(s.where ?? "")} (${s.name})`;
     case "goroutines": return `Goroutines grew from ${count(s.from ?? 0)} to ${count(s.to ?? 0)}${most(", most in")}`;
     case "memory": return `The live heap grew from ${bytes(s.from)} to ${bytes(s.to)}${most(", most of it allocated by")}`;
     case "gc": return `Garbage collection takes ${percent(s.part ?? 0, s.whole ?? 0)} of the CPU time`;
@@ -39,7 +41,7 @@ export function SymptomList({ data }: { data: Symptoms | undefined }) {
   const view = (s: Symptom): [State, string] => {
     const other = (name: string, title: string): [State, string] => (shows(app, name) ? [to(state, name), title] : [to(state, "timeline"), "Timeline"]);
     switch (s.kind) {
-      case "goroutines": return other("goroutines", "Goroutines");
+      case "leaked": case "stuck": case "goroutines": return other("goroutines", "Goroutines");
       case "memory": case "limit": return other("mem", "Memory");
       case "gc": return other("gc", "GC");
       case "locks": return [to(put(state, "metric", "mutex"), "flame"), "Flame graph of lock waits"];

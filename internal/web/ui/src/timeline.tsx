@@ -215,7 +215,7 @@ const known = (l: Line) => l.points.some(([, v]) => v > 0);
 
 function lanesOf(run: Run, p: Palette): Lane[] {
   const all: Lane[] = [
-    { title: "Cores", unit: "", height: 92, lines: [rateLine(run, "cpus", "busy", p.lines.busy), rateLine(run, "gc_cpus", "GC", p.lines.gc)] },
+    { title: "Cores", unit: "", height: 92, rates: true, lines: [rateLine(run, "cpus", "busy", p.lines.busy), rateLine(run, "gc_cpus", "GC", p.lines.gc)] },
     {
       title: "Memory", unit: "bytes", height: 132, lines: [
         gaugeLine(run, "rss", "resident", p.lines.rss, "area", bytes), gaugeLine(run, "heap", "heap", p.lines.heap, "area", bytes),
@@ -270,7 +270,7 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
       most = Math.max(most, points[i][key] ?? 0);
     }
     const whole = points.length > 1 ? points[points.length - 1].at_ns - points[0].at_ns : 0;
-    values.set(name, rate ? "mean " + print(whole > 0 ? sum / whole : points[0]?.[key] ?? 0) : "most " + print(most));
+    values.set(name, rate ? "mean " + print(whole > 0 ? sum / whole : points[0]?.[key] ?? 0) : "max " + print(most));
   }
   const [a, b] = brush.range ? [...brush.range].sort((x, y) => x - y) : [run.axis.from, run.axis.to];
   const cycles = run.cycles.filter((c) => c.start_nanos >= a && c.start_nanos <= b);

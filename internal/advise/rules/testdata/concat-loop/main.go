@@ -82,9 +82,18 @@ func prefixed(runes []rune, other string) string {
 	return mask
 }
 
+func formatted(list []string) string {
+	s := ""
+	for i, x := range list {
+		s += fmt.Sprintf("%d=%s;", i, x) // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return s
+}
+
 func main() {
 	fmt.Println(prefixed([]rune("a!b"), "x"), prefixed([]rune("!b!"), "x"))
 	for _, list := range [][]string{nil, {"a"}, {"a", "ä", ""}, {"0123456789", "0123456789", "never"}} {
+		fmt.Printf("%q\n", formatted(list))
 		fmt.Printf("%q %q %q %q\n", join(list), more(list), seen(list), result(list))
 	}
 	for _, n := range []int{-1, 0, 3, 4, 7, 8} {

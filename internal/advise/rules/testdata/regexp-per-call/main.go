@@ -23,9 +23,47 @@ func inBytes(b []byte) bool {
 	return false
 }
 
+func no(s string) string {
+	if ok, _ := regexp.MatchString("no", s); !ok { // cost: regexp.MatchString regexp.Compile regexp.compile; want
+		return ""
+	}
+	return s
+}
+
+func used(s string) (string, bool) {
+	if ok, _ := regexp.MatchString("used", s); ok { // cost: regexp.MatchString regexp.Compile regexp.compile; want
+		return s, ok
+	}
+	return "", false
+}
+
 func checked(s string) error {
 	_, err := regexp.MatchString("d", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
 	return err
+}
+
+func withError(s string) (bool, error) {
+	re, err := regexp.Compile("e+") // cost: regexp.Compile regexp.compile; want
+	if err != nil {
+		return false, fmt.Errorf("withError: %w", err)
+	}
+	return re.MatchString(s) || re.MatchString(s+"e"), nil
+}
+
+func matchedWithError(s string) (bool, error) {
+	matched, err := regexp.MatchString("f", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	if err != nil {
+		return false, err
+	}
+	return matched, nil
+}
+
+func errorUsedAgain(s string) (bool, error) {
+	matched, err := regexp.MatchString("g", s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	if err != nil {
+		return false, err
+	}
+	return matched, err
 }
 
 func unknown(pattern, s string) bool {
@@ -44,7 +82,12 @@ func good(s string) bool {
 }
 
 func main() {
-	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold"} {
+	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold", "no", "used"} {
+		fmt.Println(no(s))
+		fmt.Println(used(s))
+		fmt.Println(withError(s))
+		fmt.Println(matchedWithError(s))
+		fmt.Println(errorUsedAgain(s))
 		fmt.Println(compiled(s), matched(s), inBytes([]byte(s)), checked(s), unknown("x", s), cold(s), good(s))
 	}
 }

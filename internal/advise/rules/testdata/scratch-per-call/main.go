@@ -53,6 +53,44 @@ func distance(a, b string) int {
 	return int(row[len(a)])
 }
 
+// table takes too much for the stack.
+func table(a, b string) (n int) {
+	last := make([]int, len(b)+1) // cost: [alloc_space*900] runtime.makeslice runtime.mallocgc, [alloc_objects] runtime.makeslice runtime.mallocgc; want
+	for i := range a {
+		for j := range b {
+			if a[i] == b[j] {
+				last[j+1]++
+			}
+			n = max(n, last[j]+last[j+1])
+		}
+	}
+	return n
+}
+
+func walk(next map[string][]string, from string) (n int) {
+	seen := make(map[string]bool)        // cost: [alloc_space*900] runtime.makemap_small runtime.mallocgc, [alloc_objects] runtime.makemap_small runtime.mallocgc
+	todo := make([]string, 0, len(next)) // cost: [alloc_space*950] runtime.makeslice runtime.mallocgc, [alloc_objects] runtime.makeslice runtime.mallocgc; want
+	todo = append(todo, from)
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !seen[x] {
+			seen[x] = true
+			n++
+			todo = append(todo, next[x]...)
+		}
+	}
+	return n
+}
+
+func states(list []string) int {
+	seen := make(map[string]int, len(list)) // cost: [alloc_space*900] runtime.makemap runtime.mallocgc, [alloc_objects] runtime.makemap runtime.mallocgc; want
+	for i, s := range list {
+		seen[s] += i
+	}
+	return len(seen)
+}
+
 func kept(size int) []bool {
 	list := make([]bool, size) // cost: runtime.makeslice runtime.mallocgc
 	return list
@@ -65,6 +103,10 @@ func main() {
 	fmt.Println(x.rows, x.list, appended("a", nil), named(4), alias(4), declaredAlias(1), converted(1), trimmed(" a "), *address(1), started(2), returnedByCallee(3))
 	for i, n := range throughIterator(1) {
 		fmt.Println(i, n)
+	}
+	for range 2 {
+		fmt.Println(table("abcab", "cab"), table("a", "abcdefgh"), table("abcdefgh", "b"))
+		fmt.Println(walk(map[string][]string{"a": {"b", "c"}, "b": {"a"}}, "a"), walk(nil, "b"), states([]string{"x", "y", "x"}), states([]string{"z"}))
 	}
 	fmt.Println(inside([][]int{{1}, {0}, nil}, 3))
 	fmt.Println(count([][]int{{1}, {0}, nil}, 3), len(kept(2)))

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -63,7 +64,38 @@ func needed(s string) []byte {
 	return out
 }
 
+// traced makes a text that is only needed now and then.
+func traced(name string, n int) int {
+	text := strings.ToUpper(name) + strconv.Itoa(n) // cost: strings.ToUpper, strconv.Itoa; want
+	n *= 2
+	if n > 100 {
+		fmt.Println(text)
+	}
+	return n
+}
+
+func quoted(name string, debug bool) string {
+	text := strings.ToUpper(name) + "!" // cost: strings.ToUpper; want
+	out := name
+	if debug {
+		out += text
+	}
+	return out
+}
+
+// both needs it on both ways.
+func both(name string, debug bool) string {
+	text := strings.ToUpper(name) // cost: strings.ToUpper
+	if debug {
+		return text
+	} else {
+		name += text
+	}
+	return name
+}
+
 func main() {
 	b, err := failed("b")
 	fmt.Println(upper("abc"), runes("héé"), len(negative(2)), changed([]byte("ab")), b, err, needed("d"))
+	fmt.Println(traced("t", 3), traced("t", 60), quoted("q", true), quoted("q", false), both("b", true), both("b", false))
 }

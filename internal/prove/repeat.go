@@ -1,18 +1,12 @@
 package prove
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"go/types"
 	"os"
-	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/order"
@@ -251,7 +245,7 @@ func returns(s ast.Stmt) bool {
 	return found
 }
 
-// typeOf returns the type of the module that a variable has, or points to.
+// typeOf returns the type of the module that a variable has, or points to, or that of a handler.
 func (r *repeater) typeOf(v *types.Var) *types.TypeName {
 	named, ok := types.Unalias(base(v.Type())).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil || named.TypeArgs().Len() > 0 {
@@ -269,6 +263,7 @@ func (r *repeater) typeOf(v *types.Var) *types.TypeName {
 		if t == nil || strings.HasSuffix(r.pkg.Fset.File(t.Pos()).Name(), "_test.go") {
 			return nil
 		}
+	case serves(v.Type()): // of any module: it is there to be shared, and what it calls is code of the package
 	case r.pkg.Module == nil || !strings.HasPrefix(t.Pkg().Path(), r.pkg.Module.Path+"/"):
 		return nil
 	}
@@ -369,7 +364,7 @@ func (r *repeater) value(v *types.Var) *borrowed {
 		return nil
 	}
 	for _, i := range shared {
-		if returns(r.stmts[i]) {
+		if returns(r.stmts[i]) || r.captures(r.stmts[i], v) {
 			return nil
 		}
 		out.setup += r.write(r.stmts[i])
@@ -431,16 +426,27 @@ func (r *repeater) allowed(s ast.Stmt, v *types.Var, t *types.TypeName, made str
 		return ok && r.info.Uses[id] == v
 	}
 	known := 0
+	handler := serves(v.Type())
 	ast.Inspect(s, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
 		}
 		fn := r.called(call)
+		sel, isSel := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		if handler && fn != nil && isSel && fn.Name() == "ServeHTTP" && is(sel.X) {
+			known++
+			methods = append(methods, t.Name()+".ServeHTTP")
+			return true
+		}
+		if i := slices.IndexFunc(call.Args, is); handler && i >= 0 && r.onlyServes(fn, i) {
+			known++
+			methods = append(methods, t.Name()+".ServeHTTP")
+			return true
+		}
 		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != r.pkg.PkgPath {
 			return true
 		}
-		sel, isSel := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 		if fn.Signature().Recv() != nil && isSel && is(sel.X) {
 			if r.mayShare(t, fn.Name(), t.Name()+"."+fn.Name(), made) {
 				known++
@@ -459,398 +465,56 @@ func (r *repeater) allowed(s ast.Stmt, v *types.Var, t *types.TypeName, made str
 	return methods, known == uses
 }
 
-// slice returns the statements before one that make variables, without those about some others.
-func (r *repeater) slice(before int, need map[types.Object]bool, without map[types.Object]bool) (out []int, ok bool) {
-	for i := before - 1; i >= 0; i-- {
-		s := r.stmts[i]
-		mentioned := r.mentions(s)
-		defined := r.defines(s)
-		needed := slices.ContainsFunc(defined, func(o types.Object) bool { return need[o] })
-		for v := range mentioned {
-			needed = needed || need[v]
-		}
-		if _, deferred := s.(*ast.DeferStmt); !needed || deferred {
-			continue
-		}
-		for v := range mentioned {
-			if without[v] {
-				return nil, false
-			}
-			need[v] = true
-		}
-		if slices.ContainsFunc(defined, func(o types.Object) bool { return without[o] }) || !r.repeatable(s) {
-			return nil, false
-		}
-		out = append(out, i)
+// onlyServes reports whether all that a function of the tests does with a parameter is to have it serve a request.
+func (r *repeater) onlyServes(fn *types.Func, param int) bool {
+	if fn == nil || fn.Signature().Recv() != nil || param >= fn.Signature().Params().Len() {
+		return false
 	}
-	slices.Reverse(out)
-	return out, true
-}
-
-// statement writes a statement that several goroutines can do at the same time, with all that it needs for that besides the value.
-func (r *repeater) statement(s ast.Stmt, at int, v *types.Var, shared []int) (string, bool) {
-	if !r.repeatable(s) {
-		return "", false
-	}
-	need := make(map[types.Object]bool)
-	for w := range r.mentions(s) {
-		if w != v {
-			need[w] = true
-		}
-	}
-	assigned := make(map[types.Object]bool)
-	if a, ok := s.(*ast.AssignStmt); ok { // its results are for what follows
-		for _, l := range a.Lhs {
-			id, ok := l.(*ast.Ident)
-			if !ok {
-				return "", false
-			}
-			if w, ok := r.info.Uses[id].(*types.Var); ok && !slices.ContainsFunc(a.Rhs, func(e ast.Expr) bool { return r.mentions(e)[w] }) {
-				delete(need, w)
-				assigned[w] = true
-			}
-		}
-	}
-	// What made the shared value is there once. Where others would change it or what it leads to, they may not have it.
-	common := make(map[types.Object]bool)
-	for _, i := range shared {
-		for _, w := range r.defines(r.stmts[i]) {
-			common[w] = true
-			if need[w] && w != v {
-				if _, isType := w.(*types.TypeName); isType {
-					continue // it is declared again
-				}
-				if !unchanging(w.Type()) || r.changes(s, w) {
-					return "", false
-				}
-				delete(need, w)
-			}
-		}
-	}
-	without := map[types.Object]bool{v: true}
-	for w := range common {
-		if _, isVar := w.(*types.Var); isVar && !unchanging(w.Type()) {
-			without[w] = true
-		}
-	}
-	own, ok := r.slice(at, need, without)
-	if !ok || r.changesOuter(s, own) {
-		return "", false
-	}
-	var b strings.Builder
-	for _, i := range own {
-		b.WriteString(r.write(r.stmts[i]))
-	}
-	if a, ok := s.(*ast.AssignStmt); ok {
-		names := make([]string, len(a.Lhs))
-		for i := range names {
-			names[i] = "_"
-		}
-		rhs := make([]string, len(a.Rhs))
-		for i, e := range a.Rhs {
-			rhs[i] = r.source(e)
-		}
-		b.WriteString(strings.Join(names, ", ") + " = " + strings.Join(rhs, ", ") + "\n")
-	} else {
-		b.WriteString(r.write(s))
-	}
-	return b.String(), b.Len() < repeatedText
-}
-
-// unchanging reports whether nobody can change a value of a type that others have, too.
-func unchanging(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Basic:
-		return true
-	case *types.Struct:
-		for f := range u.Fields() {
-			if !unchanging(f.Type()) {
-				return false
-			}
-		}
-		return true
-	case *types.Array:
-		return unchanging(u.Elem())
-	}
-	return isErrorType(t)
-}
-
-// changes reports whether a statement sets a variable, or takes its address.
-func (r *repeater) changes(s ast.Node, v types.Object) bool {
-	found := false
-	is := func(e ast.Expr) {
-		for {
-			switch x := ast.Unparen(e).(type) {
-			case *ast.SelectorExpr:
-				e = x.X
+	v := fn.Signature().Params().At(param)
+	for _, t := range r.testFiles() {
+		for _, d := range t.file.Decls {
+			d, ok := d.(*ast.FuncDecl)
+			if !ok || d.Body == nil || t.info.Defs[d.Name] != types.Object(fn) {
 				continue
-			case *ast.IndexExpr:
-				e = x.X
-				continue
-			case *ast.Ident:
-				found = found || r.info.Uses[x] == v
 			}
-			return
-		}
-	}
-	ast.Inspect(s, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				is(l)
-			}
-		case *ast.IncDecStmt:
-			is(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				is(n.X)
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				is(n.Key)
-				is(n.Value)
-			}
-		}
-		return !found
-	})
-	return found
-}
-
-// changesOuter reports whether a statement uses a variable of the tests' own that all goroutines would have, in a way that is not only
-// reading what nobody changes.
-func (r *repeater) changesOuter(s ast.Stmt, own []int) bool {
-	bad := false
-	look := func(n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			id, ok := n.(*ast.Ident)
-			if !ok {
-				return !bad
-			}
-			v, ok := r.info.Uses[id].(*types.Var)
-			if ok && !v.IsField() && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() && r.ofTests(v) {
-				bad = bad || !unchanging(v.Type()) || r.changes(s, v)
-			}
-			return !bad
-		})
-	}
-	look(s)
-	for _, i := range own {
-		look(r.stmts[i])
-	}
-	return bad
-}
-
-// ofTests reports whether a file with tests declares a variable.
-func (r *repeater) ofTests(v *types.Var) bool {
-	f := r.pkg.Fset.File(v.Pos())
-	return f != nil && strings.HasSuffix(f.Name(), "_test.go") && r.typeOf(v) == nil
-}
-
-// repeatable reports whether a statement can be done again and again without anything that waits, ends the test or leaves something behind.
-func (r *repeater) repeatable(s ast.Stmt) bool {
-	ok := true
-	ast.Inspect(s, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.LabeledStmt:
-			ok = false
-		case *ast.BranchStmt:
-			ok = ok && n.Label == nil
-		case *ast.UnaryExpr:
-			ok = ok && n.Op != token.ARROW
-		case *ast.SelectorExpr:
-			obj := r.info.Uses[n.Sel]
-			if obj == nil || obj.Pkg() == nil {
-				return ok
-			}
-			name := obj.Name()
-			switch p := obj.Pkg().Path(); {
-			case p == "testing" && slices.Contains([]string{"Parallel", "Setenv", "Chdir", "Skip", "SkipNow", "Skipf", "Cleanup", "TempDir", "Run"}, name),
-				p == "time" && slices.Contains([]string{"Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc"}, name),
-				p == "net/http" && slices.Contains([]string{"Get", "Post", "PostForm", "Head", "ListenAndServe", "Serve", "DefaultClient"}, name),
-				p == "net/http/httptest" && strings.HasPrefix(name, "New") && strings.HasSuffix(name, "Server"),
-				p == "sync" && name == "Wait",
-				slices.Contains(outside, p) && name != "Stdout" && name != "Stderr":
-				ok = false
-			}
-		}
-		return ok
-	})
-	return ok
-}
-
-// write writes a statement; what it declares need not be used.
-func (r *repeater) write(s ast.Stmt) string {
-	text := r.source(s) + "\n"
-	for _, o := range r.defines(s) {
-		if v, ok := o.(*types.Var); ok && v.Name() != "_" {
-			text += "_ = " + v.Name() + "\n"
-		}
-	}
-	return text
-}
-
-// takeImports notes the packages that the statements name.
-func (r *repeater) takeImports(out *borrowed, nodes []ast.Node) bool {
-	ok := true
-	for _, n := range nodes {
-		ast.Inspect(n, func(n ast.Node) bool {
-			id, isIdent := n.(*ast.Ident)
-			if !isIdent {
-				return true
-			}
-			switch obj := r.info.Uses[id].(type) {
-			case *types.PkgName:
-				out.imports[obj.Name()] = obj.Imported().Path()
-			case nil:
-			default: // from a package that is imported with a dot
-				if obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() && obj.Pkg().Path() != r.pkgPath() {
-					if !r.qualified(id) {
-						ok = false
+			all, served := 0, 0
+			ast.Inspect(d.Body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.Ident:
+					if t.info.Uses[n] == v {
+						all++
+					}
+				case *ast.CallExpr:
+					sel, ok := n.Fun.(*ast.SelectorExpr)
+					if !ok || sel.Sel.Name != "ServeHTTP" {
+						break
+					}
+					if id, ok := ast.Unparen(sel.X).(*ast.Ident); ok && t.info.Uses[id] == v {
+						served++
 					}
 				}
-			}
-			return true
-		})
+				return true
+			})
+			return served > 0 && all == served
+		}
 	}
-	return ok
+	return false
 }
 
-func (r *repeater) pkgPath() string {
-	if r.outer {
-		return r.guards.outer.Types.Path()
-	}
-	return r.pkg.Types.Path()
-}
-
-// qualified reports whether an identifier is behind the name of a package.
-func (r *repeater) qualified(id *ast.Ident) bool {
-	f := r.pkg.Fset.File(id.Pos())
-	at := f.Offset(id.Pos())
-	return at > 0 && at <= len(r.text) && r.text[at-1] == '.'
-}
-
-// writeRepeated writes the files that repeat tests: one in the package and one outside of it.
-func (g *guards) writeRepeated(all []*borrowed) (files []ParallelFile, calls []ParallelCall, err error) {
-	for _, outer := range []bool{false, true} {
-		name, pkg, test := insideFile, g.pkg.Types.Name(), parallelInside
-		if outer {
-			name, pkg, test = outsideFile, pkg+"_test", parallelOutside
+// captures reports whether a function literal in a statement uses variables of the test, besides the value, that it or others can change:
+// these are the test's own, and not made to be shared.
+func (r *repeater) captures(s ast.Stmt, value types.Object) bool {
+	found := false
+	ast.Inspect(s, func(n ast.Node) bool {
+		lit, ok := n.(*ast.FuncLit)
+		if !ok {
+			return !found
 		}
-		w := callsWriter{name: name, imports: map[string]string{}}
-		var body strings.Builder
-		var mine []*borrowed
-		named := map[string]string{}
-	each:
-		for _, r := range all {
-			if r.outer != outer {
-				continue
-			}
-			for local, path := range r.imports {
-				if was, ok := named[local]; ok && was != path {
-					continue each
-				}
-			}
-			for local, path := range r.imports {
-				named[local] = path
-			}
-			mine = append(mine, r)
+		for o := range r.mentions(lit) {
+			v, ok := o.(*types.Var)
+			found = found || ok && o != value && (!unchanging(v.Type()) || r.changes(lit, o))
 		}
-		if len(mine) == 0 {
-			continue
-		}
-		for _, r := range mine {
-			r.writeTo(&body, len(mine), &w)
-		}
-		text := w.source(pkg, test, body.String(), named)
-		file, list, err := w.finish(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("repeating tests of %s: %w", g.pkg.PkgPath, err)
-		}
-		files, calls = append(files, file), append(calls, list...)
-	}
-	return files, calls, nil
-}
-
-// writeTo writes a subtest, one of several.
-func (r *borrowed) writeTo(b *strings.Builder, of int, w *callsWriter) {
-	own := r.before + r.row
-	fmt.Fprintf(b, "%s\n", groupMark)
-	if r.table != "" {
-		// Loops are as in the Go of the module, which may be an old one.
-		fmt.Fprintf(b, "for honeI, honeRows, honeBegan := 0, func() int {\n%s\nreturn len(%s)\n}(), hone_time.Now(); honeI < honeRows && (honeI < %d || hone_time.Since(honeBegan) < 9*hone_time.Second/%d); honeI++ {\nhoneRow := honeRowOf(honeI, honeRows)\n",
-			r.before, r.table, repeatedRows, of+2)
-		of = manyGroups
-	}
-	fmt.Fprintf(b, "t.Run(%q, func(%s *hone_testing.T) {\ndefer func() { _ = recover() }()\n", r.test, cmp.Or(r.param, "_"))
-	fmt.Fprintf(b, "honeParallel(%d, func() []func() {\n%s%s\nreturn []func(){\n", of, own, r.setup)
-	for _, text := range r.calls {
-		fmt.Fprintf(b, "func() {\n%s%d\n%s%s\n},\n", parallelMark, len(w.calls), own, text)
-		w.calls = append(w.calls, ParallelCall{Name: strings.Join(r.methods, ", "), Of: r.of, Setup: strings.TrimSpace(r.setup), Text: strings.TrimSpace(text)})
-	}
-	b.WriteString("}\n})\n})\n")
-	if r.table != "" {
-		b.WriteString("}\n")
-	}
-	fmt.Fprintf(b, "%s\n", groupEnd)
-}
-
-// A callsWriter writes a file with calls for goroutines.
-type callsWriter struct {
-	name    string
-	imports map[string]string
-	calls   []ParallelCall
-}
-
-// source is the text of a file that has a test with a body; named are the packages that the body may name.
-func (w *callsWriter) source(pkg, test, body string, named map[string]string) string {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "package %s\n\nimport (\n", pkg)
-	used := func(name string) bool { return regexp.MustCompile(`\b` + name + `\.`).MatchString(body) }
-	for _, name := range sortedKeys(named) {
-		if !used(name) {
-			continue
-		}
-		if path.Base(named[name]) == name {
-			fmt.Fprintf(&b, "%s\n", strconv.Quote(named[name]))
-		} else {
-			fmt.Fprintf(&b, "%s %s\n", name, strconv.Quote(named[name]))
-		}
-	}
-	for _, std := range []string{"os", "strconv", "sync", "testing", "time"} {
-		fmt.Fprintf(&b, "hone_%s %q\n", std, std)
-	}
-	b.WriteString(")\n\n")
-	fmt.Fprintf(&b, "func %s(t *hone_testing.T) {\nif hone_os.Getenv(%q) == \"\" {\nt.Skip(\"the search for races alone runs this\")\n}\n%s}\n", test, ParallelOrder, body)
-	fmt.Fprintf(&b, parallelCode, "hone_strconv", "hone_os", ParallelOrder, "hone_time", "hone_sync", manyGroups, "hone_time", "hone_time", "hone_time")
-	b.WriteString(rowCode)
-	return strings.NewReplacer("honeParallel(", "honeRepeat(", "honeCall(", "honeRepeatOne(").Replace(b.String())
-}
-
-// rowCode chooses rows of a table, in another order in each run.
-const rowCode = `
-func honeRowOf(i, rows int) int {
-	seed, _ := hone_strconv.Atoi(hone_os.Getenv("` + ParallelOrder + `"))
-	return (i*7919 + seed*31) % rows
-}
-`
-
-// finish formats the file, and notes where its calls are.
-func (w *callsWriter) finish(source string) (ParallelFile, []ParallelCall, error) {
-	text, err := format.Source([]byte(source))
-	if err != nil {
-		return ParallelFile{}, nil, err
-	}
-	out := ParallelFile{Name: w.name, Source: string(text)}
-	at := -1
-	for n, line := range strings.Split(out.Source, "\n") {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, parallelMark); ok {
-			fmt.Sscan(rest, &at)
-			w.calls[at].File, w.calls[at].First = w.name, n+1
-		}
-		if line == "}," && at >= 0 {
-			w.calls[at].Last = n + 1
-		}
-	}
-	return out, w.calls, nil
+		return false
+	})
+	return found
 }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+type inner struct{ B, C int }
+
+type outer struct {
+	inner
+	A int `name:"a,omitempty"`
+	d int
+}
+
+// fieldsOf returns the fields of a struct, with those of structs that it has inside.
+func fieldsOf(t reflect.Type) []reflect.StructField {
+	if t = pointed(t); t.Kind() != reflect.Struct { // want
+		return nil
+	}
+	var out []reflect.StructField
+	for i := 0; i < t.NumField(); i++ {
+		f := t.Field(i) // cost: reflect.(*rtype).Field
+		if f.Anonymous {
+			out = append(out, fieldsOf(f.Type)...)
+		} else if f.PkgPath == "" {
+			out = append(out, f) // cost: runtime.growslice
+		}
+	}
+	return out
+}
+
+func pointed(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+func copied(v any) (n int) {
+	fields := fieldsOf(reflect.TypeOf(v))
+	for _, f := range fields {
+		n += f.Index[0] + len(f.Name)
+	}
+	return n + len(fields)
+}
+
+// names are changed by who gets them.
+func names(t reflect.Type) []string {
+	var out []string // want
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("name"), ",") // cost: reflect.(*rtype).Field
+		out = append(out, name)
+	}
+	return out
+}
+
+func named(v any) []string {
+	list := names(reflect.TypeOf(v))
+	list[0] = "first"
+	return list
+}
+
+var made int
+
+// values counts its calls.
+func values(t reflect.Type) []int {
+	made++                           // want
+	return make([]int, t.NumField()) // cost: runtime.makeslice
+}
+
+// kindOf may return nil, which has no type to assert.
+func kindOf(t reflect.Type) fmt.Stringer {
+	if t.NumField() > 0 { // cost: reflect.(*rtype).NumField
+		return t.Kind()
+	}
+	return nil
+}
+
+func main() {
+	for range 2 {
+		fmt.Println(copied(outer{}), copied(&outer{}), copied(1), named(outer{}), len(values(reflect.TypeOf(inner{}))), made, kindOf(reflect.TypeOf(inner{})), kindOf(reflect.TypeOf(struct{}{})))
+	}
+}

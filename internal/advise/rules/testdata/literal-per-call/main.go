@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+type kind struct {
+	name string
+	size int
+}
+
+func month(n int) string {
+	months := map[int]string{ // cost: runtime.makemap_small; want
+		1: "January",
+		2: "February",
+	}
+	if m, ok := months[n]; ok {
+		return m
+	}
+	return "none"
+}
+
+func known(s string) bool {
+	return slices.Contains([]string{"a", "b", "c"}, s) // cost: runtime.newobject; want
+}
+
+func sizes(name string) (n int) {
+	kinds := []kind{{"small", 1}, {"large", 100}} // cost: runtime.newobject; want
+	for _, k := range kinds {
+		if k.name == name {
+			n += k.size
+		}
+	}
+	return n + count(kinds)
+}
+
+func count(list []kind) int {
+	n := len(list)
+	for i := range list {
+		n += list[i].size
+	}
+	return n
+}
+
+// words are changed by some callers.
+func words() []string {
+	list := []string{"x", "y"} // cost: runtime.newobject; want
+	return list
+}
+
+func shuffled() string {
+	list := []string{"x", "y", "z"} // cost: runtime.newobject; want
+	slices.Reverse(list)
+	return strings.Join(list, "")
+}
+
+// groups leads to lists that others could change.
+func groups(k string) []int {
+	m := map[string][]int{"a": {1, 2}} // cost: runtime.makemap_small; want
+	return m[k]
+}
+
+// kept is there to be changed by who gets it.
+func kept() []string {
+	return []string{"x"} // cost: runtime.newobject
+}
+
+func main() {
+	w := words()
+	kept()[0] = "changed"
+	w[0] = "changed"
+	fmt.Println(month(1), month(3), known("b"), known("d"), sizes("large"), w, words(), shuffled(), kept(), groups("a"))
+}
