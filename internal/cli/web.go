@@ -76,10 +76,7 @@ computes them after the page is first shown.`,
 			opt.Saved = filepath.Join(dir, "hone", "views.json")
 		}
 		page := q
-		page.View = "flame"
-		if len(q.Base) == 0 && !slices.ContainsFunc(q.Refs, func(ref string) bool { return !strings.HasSuffix(ref, ".hone") }) {
-			page.View = "overview" // which begins with what is unusual about the run
-		}
+		page.View = landing(args, q.Base)
 		if len(q.Base) > 0 {
 			opt.Base = open.Naming(q.Base)
 			page.Base = []string{opt.Base}
@@ -129,6 +126,14 @@ computes them after the page is first shown.`,
 		announce()
 		return <-ended
 	}
+}
+
+// landing is the view that the page begins with: of recordings the overview, which says first what is unusual about the run.
+func landing(refs, base []string) string {
+	if len(base) > 0 || slices.ContainsFunc(refs, func(ref string) bool { return !strings.HasSuffix(ref, ".hone") }) {
+		return "flame"
+	}
+	return "overview"
 }
 
 // serverGC returns how much garbage may pile up while profiles are served, in percent of the heap. Most of a large heap is
