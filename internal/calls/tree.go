@@ -140,17 +140,31 @@ func (t *Tree) grow(open int64) {
 // enterAll puts all samples that count at the root.
 func (t *Tree) enterAll() {
 	t.Entries = make([]Entry, len(t.Values))
+	var having *profile.LocationSet
+	if t.From != anyFrame {
+		// Most stacks do not have the frame, which is seen where they are packed.
+		having = t.Profile.LocationSet(t.locationsOf(t.From))
+	}
 	inParts(len(t.Entries), func() func(from, to int) {
 		return func(from, to int) {
 			for i := from; i < to; i++ {
 				e := &t.Entries[i]
-				if e.Sample = uint32(i); !t.enter(e) {
+				if e.Sample = uint32(i); having != nil && !t.Profile.HasAny(i, having) || !t.enter(e) {
 					e.Sample = nobody
 				}
 			}
 		}
 	})
 	t.Entries = slices.DeleteFunc(t.Entries, func(e Entry) bool { return e.Sample == nobody })
+}
+
+// locationsOf returns which locations have a frame.
+func (t *Tree) locationsOf(frame int32) []bool {
+	out := make([]bool, len(t.Profile.Locations))
+	for l := range out {
+		out[l] = slices.Contains(t.Table.Of(uint32(l)), frame)
+	}
+	return out
 }
 
 // nobody is no sample.

@@ -23,7 +23,9 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame, others, err := a.frame(t)
+	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
+	b.Costs()
+	frame, others, err := a.frame(t, b)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +56,6 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if out.Callers, err = half(true); err != nil {
 		return nil, err
 	}
-	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
-	b.Costs()
 	out.Flat, out.Cum = b.Flat[frame], b.Cum[frame].Sum
 	if s != nil {
 		was := s.costsBefore(t.Table)
@@ -65,10 +65,8 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// frame returns the frame that the argument means, and what else it may mean.
-func (a *question) frame(t *calls.Tree) (int32, []string, error) {
-	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
-	b.Costs()
+// frame returns the frame that the argument means, and what else it may mean. b has what each frame costs.
+func (a *question) frame(t *calls.Tree, b *calls.Builder) (int32, []string, error) {
 	heavier := func(i, j int32) int {
 		return cmp.Or(cmp.Compare(unit.Abs(b.Cum[j].Sum), unit.Abs(b.Cum[i].Sum)), cmp.Compare(t.Text(i), t.Text(j)), cmp.Compare(i, j))
 	}
