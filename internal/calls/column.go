@@ -2,6 +2,9 @@ package calls
 
 import (
 	"encoding/binary"
+	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
@@ -24,9 +27,50 @@ func (b *Builder) Column(values []int64) (flat []int64, sums []Tally) {
 	if n > profile.MaxSpread {
 		return b.WideColumn(values)
 	}
-	flat, sums = make([]int64, n), make([]Tally, n+1) // with one for what stacks are filled up with
+	cores := max(1, min(runtime.GOMAXPROCS(0), len(values)/manySamples))
+	parts := make([]columnPart, cores)
+	var work sync.WaitGroup
+	for i := range parts {
+		from, to := len(values)*i/cores, len(values)*(i+1)/cores
+		if i < cores-1 {
+			work.Go(func() { parts[i] = b.columnPart(values, from, to) })
+		} else {
+			parts[i] = b.columnPart(values, from, to)
+		}
+	}
+	work.Wait()
+	flat, sums = parts[0].flat, parts[0].sums[:n]
+	for _, p := range parts[1:] {
+		for f := range flat {
+			flat[f] += p.flat[f]
+			sums[f].Sum += p.sums[f].Sum
+			sums[f].Seen = max(sums[f].Seen, p.sums[f].Seen)
+		}
+	}
+	for l := range b.Table.only {
+		if slices.ContainsFunc(parts, func(p columnPart) bool { return p.met(uint32(l)) }) {
+			b.Table.meet(sums, uint32(l))
+		}
+	}
+	return flat, sums
+}
+
+// manySamples is how many samples are worth a core more: each makes what it knows of roots for itself.
+var manySamples = 500_000
+
+// A columnPart is the sum of some samples.
+type columnPart struct {
+	flat []int64
+	sums []Tally
+	met  func(location uint32) bool
+}
+
+func (b *Builder) columnPart(values []int64, from, to int) columnPart {
+	n := len(b.Table.Frames)
+	flat, sums := make([]int64, n), make([]Tally, n+1) // with one for what stacks are filled up with
 	x := b.Profile.NewSpread(n, b.Table.Of)
-	for i, v := range values {
+	for i := from; i < to; i++ {
+		v := values[i]
 		if v == 0 {
 			continue
 		}
@@ -40,13 +84,7 @@ func (b *Builder) Column(values []int64) (flat []int64, sums []Tally) {
 			flat[root[0]] += v
 		}
 	}
-	sums = sums[:n]
-	for l := range b.Table.only {
-		if x.Met(uint32(l)) {
-			b.Table.meet(sums, uint32(l))
-		}
-	}
-	return flat, sums
+	return columnPart{flat, sums, x.Met}
 }
 
 // addRoot adds a sample up for frames of which each is there once. It and addOwn are functions of their own so that all they work with
