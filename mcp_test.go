@@ -110,12 +110,12 @@ func TestAgent(t *testing.T) {
 	}
 	source := filepath.Join(dir, "stage0", "hi.go")
 	before, _ := os.ReadFile(source)
-	dry := a.asks("fix", in{"ref": made, "finding": 1, "each": "20s", "budget": "3m"}, `1 fix proven; nothing written`)
+	dry := a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m"}, `1 fix proven; nothing written`)
 	if after, _ := os.ReadFile(source); string(after) != string(before) {
 		t.Error("a dry run writes")
 	}
 	if testrun.InNightly() {
-		a.asks("fix", in{"ref": made, "finding": 1, "each": "20s", "budget": "3m", "apply": true}, `1 fix proven`)
+		a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m", "apply": true}, `1 fix proven`)
 	} else {
 		git := exec.Command("git", "apply", "--recount", "-")
 		git.Dir, git.Stdin = dir, strings.NewReader(patchIn(dry.Text))

@@ -129,7 +129,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
   const span = draft ? [Math.min(...draft), Math.max(...draft)] : undefined;
   const left = (t: number) => `${gutter + xOf(axis, t)}px`;
   const lanes = (title: string, key: keyof typeof heights, list: Lane[], name: (l: Lane) => ComponentChildren, doc?: ComponentChildren) => list.length > 0 && (
-    <section class="lane-group" aria-label={title}>
+    <section class="lane-group" aria-label={`${title} over time`}>
       <h2>{title} {doc && <span class="quiet">{doc}</span>}</h2>
       {list.map((l, i) => (
         <div class={"lane-row" + (key === "goroutines" && l.id === chosen ? " on" : "")} data-group={key} data-lane={i}>
