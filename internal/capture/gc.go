@@ -106,7 +106,7 @@ func pass(take func(line string) (rest string, own bool), r io.Reader, w io.Writ
 		select {
 		case text, ok := <-chunks:
 			if !ok {
-				if pending != "" && !gclog.Begins(pending) { // of which nobody wants the first words
+				if pending != "" && !gclog.Begins(pending) { // the beginning of a gctrace line is not shown
 					if rest, own := take(pending); !own {
 						write(rest)
 					}

@@ -117,7 +117,7 @@ func ofTypeAlone(of *code.Func, fn *types.Func, decl *ast.FuncDecl, depth int) b
 	return ok
 }
 
-// rootLocal reports whether what is assigned to is a variable of the function, or a part of what one holds that is no parameter.
+// rootLocal reports whether an assignment sets a local variable, or part of the value of one that is not a parameter.
 func rootLocal(f *code.Func, e ast.Expr) bool {
 	part := false
 	for {

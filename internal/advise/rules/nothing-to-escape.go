@@ -41,7 +41,7 @@ var nothingToEscape = &advise.Rule{
 			p.Need("strings")
 			if e.set == "" {
 				guard = fmt.Sprintf("!strings.ContainsFunc(%s, func(%s rune) bool { return %s })", e.s.Name(), e.letter, not(e.kept))
-				what = "has no letters but those that are kept"
+				what = "has only letters that are kept"
 				if !p.Pkg.AtLeast(21) {
 					guard = fmt.Sprintf("strings.IndexFunc(%s, func(%s rune) bool { return %s }) < 0", e.s.Name(), e.letter, not(e.kept))
 				}

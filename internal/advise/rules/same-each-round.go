@@ -117,7 +117,7 @@ func declaredBy(p *advise.Pass, call *ast.CallExpr) *types.Var {
 	return v
 }
 
-// othersOf counts the calls of the same function in a loop on the lines of those that are alike.
+// othersOf counts the other calls of the same function on the same lines of a loop.
 func othersOf(f *code.Func, loop ast.Stmt, call *ast.CallExpr) (n int) {
 	at := f.Line(call.Pos())
 	ast.Inspect(loop, func(x ast.Node) bool {
