@@ -107,17 +107,22 @@ func keepSources(rec *recording.Recording, folder string, opt gosrc.Options) err
 	return os.WriteFile(filepath.Join(folder, filepath.FromSlash(recording.SourceIndex)), text, 0o644)
 }
 
-// nameFiles adds the files that a profile names.
-func nameFiles(p *profile.Profile, typ string, files map[string]*namedFile) {
+// valuesOf returns what each sample costs in a metric, and the sum, which is 0 where the profile does not have the metric.
+func valuesOf(p *profile.Profile, typ string) (values []int64, total float64) {
 	k := slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Type == typ })
 	if k < 0 {
-		return
+		return nil, 0
 	}
-	values := p.Values(k)
-	var total float64
+	values = p.Values(k)
 	for _, v := range values {
 		total += float64(v)
 	}
+	return values, total
+}
+
+// nameFiles adds the files that a profile names.
+func nameFiles(p *profile.Profile, typ string, files map[string]*namedFile) {
+	values, total := valuesOf(p, typ)
 	if total <= 0 {
 		return
 	}

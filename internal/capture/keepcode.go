@@ -110,15 +110,7 @@ type hotFunction struct {
 
 // addCosts adds what the addresses in a profile cost.
 func addCosts(p *profile.Profile, typ string, programs map[program]*programCode) {
-	k := slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Type == typ })
-	if k < 0 {
-		return
-	}
-	values := p.Values(k)
-	var total float64
-	for _, v := range values {
-		total += float64(v)
-	}
+	values, total := valuesOf(p, typ)
 	if total <= 0 {
 		return
 	}
