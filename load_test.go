@@ -208,7 +208,7 @@ var attached [16][]byte
 
 // TestLoadAttach loads a server that runs already, here, and asks it for profiles of itself meanwhile.
 func TestLoadAttach(t *testing.T) {
-	testrun.Live(t, "loads a server for eight seconds")
+	testrun.Nightly(t, "loads a server for eight seconds")
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

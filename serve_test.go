@@ -363,7 +363,7 @@ func TestWebStore(t *testing.T) {
 
 // A finding of a store ends in a patch that is proven.
 func TestFixStore(t *testing.T) {
-	testrun.Live(t, "proves a patch")
+	testrun.Nightly(t, "proves a patch")
 	s := startServe(t, filepath.Join(t.TempDir(), "data"))
 	t.Setenv("HONE_STORE", s.url)
 	module := filepath.Join(t.TempDir(), "hi")

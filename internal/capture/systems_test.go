@@ -13,18 +13,13 @@ import (
 // TestRecorderCompilesForOtherSystems holds that the recorder compiles as a part of the standard library of systems that these tests do not run
 // on, and that its files there need nothing that a program does not have already. Compiling is all that can be held here.
 func TestRecorderCompilesForOtherSystems(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a while")
-	}
+	testrun.Nightly(t, "compiles net/http for other systems")
 	about, err := gocmd.Command{Dir: "."}.About(t.Context())
 	if err != nil {
 		testrun.Missing(t, "%v", err)
 	}
 	for _, system := range []string{"darwin/arm64", "windows/386", "linux/arm", "freebsd/amd64"} {
 		t.Run(system, func(t *testing.T) {
-			if system != "windows/386" {
-				testrun.Nightly(t, "compiles net/http for another system")
-			}
 			goos, goarch, _ := strings.Cut(system, "/")
 			work := t.TempDir()
 			command := gocmd.Command{Dir: ".", Env: append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)}

@@ -15,7 +15,7 @@ import (
 
 // Whether a race shows is up to chance, so that only the new version has one is said when the old one was run again.
 func TestRaceOfOldShowsLater(t *testing.T) {
-	testrun.Live(t, "builds two versions with the race detector")
+	testrun.Nightly(t, "builds two versions with the race detector")
 	const code = "package p\n\nfunc Twice(n int) int { return %s }\n"
 	const test = `package p
 

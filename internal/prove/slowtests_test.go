@@ -15,7 +15,7 @@ import (
 
 // Where no benchmark reaches what changed, tests do that take long enough, reach it, and pass when they run again.
 func TestSlowTestsAreCompared(t *testing.T) {
-	testrun.Live(t, "runs tests that take seconds")
+	testrun.Nightly(t, "runs tests that take seconds")
 	dir := t.TempDir()
 	const code = `package words
 

@@ -1,7 +1,9 @@
 package requests
 
 import (
+	"bytes"
 	"context"
+	"runtime"
 	"runtime/trace"
 	"sync"
 	"testing"
@@ -27,6 +29,7 @@ func TestAnnotations(t *testing.T) {
 		other.End()
 		lock.Lock()
 		wg.Go(func() {
+			untilLocked()
 			time.Sleep(3 * time.Millisecond)
 			lock.Unlock()
 		})
@@ -76,6 +79,13 @@ func TestAnnotations(t *testing.T) {
 	}
 	if len(names) != 2 || names["locked"] != 2 || names["on another goroutine"] != 1 {
 		t.Errorf("the regions are %v", names)
+	}
+}
+
+// untilLocked waits until a goroutine waits for a mutex, which can take long on a busy machine.
+func untilLocked() {
+	for buf := make([]byte, 1<<20); !bytes.Contains(buf[:runtime.Stack(buf, true)], []byte("[sync.Mutex.Lock")); {
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -462,6 +462,9 @@ func TestAgreeServer(t *testing.T) {
 	testrun.Live(t, "samples servers for seconds")
 	for _, mode := range []string{"exe", "pie"} {
 		t.Run(mode, func(t *testing.T) {
+			if mode != "exe" {
+				testrun.Nightly(t, "compiles net/http once more")
+			}
 			at, pid := busyServer(t, "-buildmode="+mode, "-ldflags=-s -w")
 			sampling, enough := context.WithCancel(t.Context())
 			own := make(chan []byte, 1)
