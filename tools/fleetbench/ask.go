@@ -59,27 +59,37 @@ func (s *server) merged(service, kind string, from, to time.Time, n int) (cpu, t
 	return cpu, took, total, err
 }
 
-// tables measures the hottest functions of service-0 and its CPU time by hour.
+// tables measures the hottest functions of service-0 and its CPU time by hour. Each question is about a second more than the one before, because the server
+// remembers what it answered.
 func (b *bench) tables(s *server, what string, from, to time.Time) error {
-	ref := fmt.Sprintf("store:service-0@%s..%s", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
-	series, _ := json.Marshal(map[string]any{
-		"profile_typeID": "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "label_selector": `{service_name="service-0"}`, "start": from.UnixMilli(), "end": to.UnixMilli(), "step": 3600,
-	})
+	const rounds = 10
+	top := func(to time.Time) (string, []byte) {
+		ref := fmt.Sprintf("store:service-0@%s..%s", from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
+		return "/api/top?limit=30&ref=" + url.QueryEscape(ref), nil
+	}
+	series := func(to time.Time) (string, []byte) {
+		ask, _ := json.Marshal(map[string]any{
+			"profile_typeID": "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "label_selector": `{service_name="service-0"}`,
+			"start": from.UnixMilli(), "end": to.UnixMilli(), "step": 3600,
+		})
+		return "/querier.v1.QuerierService/SelectSeries", ask
+	}
 	for _, ask := range []struct {
-		what, path string
-		body       []byte
-	}{
-		{"the hottest 30 functions", "/api/top?limit=30&ref=" + url.QueryEscape(ref), nil},
-		{"CPU time by hour", "/querier.v1.QuerierService/SelectSeries", series},
-	} {
-		if _, _, _, err := s.answered(1, ask.path, ask.body); err != nil {
-			return err
+		what string
+		of   func(to time.Time) (string, []byte)
+	}{{"the hottest 30 functions", top}, {"CPU time by hour", series}} {
+		var cpu, took time.Duration
+		for i := range rounds + 1 {
+			path, body := ask.of(to.Add(time.Duration(i) * time.Second))
+			c, t, _, err := s.answered(1, path, body)
+			if err != nil {
+				return err
+			}
+			if i > 0 { // the first reads what the others have
+				cpu, took = cpu+c, took+t
+			}
 		}
-		cpu, took, _, err := s.answered(10, ask.path, ask.body)
-		if err != nil {
-			return err
-		}
-		b.row(what+": "+ask.what, fmt.Sprintf("%.1f ms of CPU, %.1f ms", cpu.Seconds()*1e3, took.Seconds()*1e3), "", true)
+		b.row(what+": "+ask.what, fmt.Sprintf("%.1f ms of CPU, %.1f ms", cpu.Seconds()*1e3/rounds, took.Seconds()*1e3/rounds), "", true)
 	}
 	return nil
 }
