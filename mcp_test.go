@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hone-perf/hone/internal/mcp"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
@@ -145,6 +147,53 @@ func patchIn(text string) string {
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// TestAgentSources holds that a profile that names files outside the folder, or behind a link to there, shows none of them.
+func TestAgentSources(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "work")
+	inside, outside, linked := filepath.Join(dir, "inside.go"), filepath.Join(root, "outside.go"), filepath.Join(dir, "linked.go")
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "samples", Unit: "count"}}})
+	b.Mappings = []profile.Mapping{{ID: 1, File: "/srv/app", HasFunctions: true, HasFilenames: true, HasLineNumbers: true}}
+	for i, file := range []string{inside, outside, linked} {
+		name := strings.TrimSuffix(filepath.Base(file), ".go")
+		b.Functions = append(b.Functions, profile.Function{Name: "main." + name, File: file, StartLine: 3})
+		b.Locations = append(b.Locations, profile.Location{Address: uint64(i + 1), Lines: []profile.Line{{Function: uint32(i), Line: 4}}})
+		b.Add([]uint32{uint32(i)}, 0, []int64{10})
+	}
+	b.Renumber()
+	p, err := b.Profile()
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	for _, file := range []string{inside, outside, filepath.Join(root, "linked.go")} {
+		if err == nil {
+			name := strings.TrimSuffix(filepath.Base(file), ".go")
+			err = os.WriteFile(file, []byte("package main\n\nfunc "+name+"() {\n\tprintln(\"text of "+name+"\")\n}\n"), 0o600)
+		}
+	}
+	if err == nil {
+		err = os.Symlink(filepath.Join(root, "linked.go"), linked)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(dir, "cpu.pprof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Write(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a := startAgent(t, dir)
+	got := a.asks("list", map[string]any{"ref": "cpu.pprof", "match": "main"}, "text of inside", "outside of the folder")
+	for _, hidden := range []string{"text of outside", "text of linked"} {
+		if strings.Contains(got.Text, hidden) {
+			t.Errorf("it shows the %s:\n%s", hidden, got.Text)
+		}
+	}
 }
 
 // TestHostileAgent holds what an agent cannot do that reads its orders in a file of a stranger.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/mcp"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/source/gosrc"
 )
 
 func mcpCommand(sys *System) *cobra.Command {
@@ -26,9 +28,9 @@ func mcpCommand(sys *System) *cobra.Command {
 look, advise, fix, prove, compare.
 
 Tools work in the folder that hone mcp was started in. They build, run and change nothing outside of it, and open no
-recordings there. They show source files of the Go installation and of modules that profiles name. Tools ask only the
-servers of this machine, unless --network is given, and one store: the one of --store. The fix tool writes files only
-when it is told to apply.
+recordings there. Whatever files a profile names, they show only source files of the folder, of the Go installation
+and of the module cache, and those inside of a recording. Tools ask only the servers of this machine, unless --network
+is given, and one store: the one of --store. The fix tool writes files only when it is told to apply.
 
 Tools that record, prove and compare run the programs in the folder, with your rights. Start hone mcp where you would
 also let the agent run go test.`,
@@ -51,7 +53,11 @@ also let the agent run go test.`,
 		if err != nil {
 			return err
 		}
-		env := os.Environ()
+		folder, err := filepath.Abs(sys.Dir)
+		if err != nil {
+			return err
+		}
+		env := append(os.Environ(), gosrc.WithinVariable+"="+folder)
 		if *store != "" {
 			env = append(env, source.StoreVariable+"="+*store)
 		}

@@ -62,6 +62,9 @@ func addMerge(root *cobra.Command, sys *System) {
 		if strings.HasSuffix(out.file, ".hone") && slices.ContainsFunc(args, source.IsStored) {
 			return saveStored(cmd, sys, out, args)
 		}
+		if strings.HasSuffix(out.file, ".hone") {
+			return usagef("-o "+strings.TrimSuffix(out.file, ".hone")+".pb.gz writes it", "merge adds up profiles to one profile, which is no recording: %s would not be one", out.file)
+		}
 		q.Refs = args
 		opened, err := openProfiles(cmd, sys, o, args, open.Want{Metric: q.Metric, At: q.At, Raw: true})
 		if err != nil {

@@ -74,7 +74,7 @@ func (s *Server) share(w http.ResponseWriter, r *http.Request, who token.Who) er
 	var bad *body.Error
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &body.Error{Status: http.StatusRequestTimeout, Limit: body.LimitTime, Message: "the recording was not there in time, the limit " + body.LimitTime}
+		return &body.Error{Status: http.StatusRequestTimeout, Limit: body.LimitTime, Message: "the recording was not complete in time (limit: " + body.LimitTime + ")"}
 	case errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &bad):
 		return body.Errorf(http.StatusBadRequest, "the recording ended too early")
 	case err != nil:

@@ -42,7 +42,7 @@ func Errorf(status int, format string, args ...any) *Error {
 
 // TooLarge returns the error for more bytes than a limit.
 func TooLarge(limit, what string, most int64) *Error {
-	return &Error{Status: http.StatusRequestEntityTooLarge, Limit: limit, Message: fmt.Sprintf("%s is larger than %s, the limit %s", what, unit.Size(most), limit)}
+	return &Error{Status: http.StatusRequestEntityTooLarge, Limit: limit, Message: fmt.Sprintf("%s is larger than %s (limit: %s)", what, unit.Size(most), limit)}
 }
 
 // The names of limits, in answers and in settings.
@@ -90,7 +90,7 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, s
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, sent, &Error{
 			Status: http.StatusRequestTimeout, Limit: LimitTime,
-			Message: fmt.Sprintf("the body was not there after %v, the limit %s", limits.Time, LimitTime),
+			Message: fmt.Sprintf("the body was not complete after %v (limit: %s)", limits.Time, LimitTime),
 		}
 	case err != nil:
 		return nil, sent, Errorf(http.StatusBadRequest, "reading the body: %v", err)

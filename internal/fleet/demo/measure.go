@@ -47,6 +47,7 @@ const callers = 6
 
 // measure has a service work for some time and returns what that cost.
 func measure(ctx context.Context, r *release, w worker, d time.Duration) (*template, error) {
+	runtime.GC() // or what was allocated before, such as by New, would be of the requests
 	before, err := taken("allocs")
 	if err != nil {
 		return nil, err

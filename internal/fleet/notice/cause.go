@@ -45,8 +45,11 @@ type comparison struct {
 	names   *names
 	stacks  [][]int32 // from the entry on
 	entered [][]int32 // whole
+	rows    []int     // of their entries
 	values  []float64
-	first   int // how many of them are from before
+	unit    float64   // of a sample
+	again   []float64 // by row: what the first side was multiplied by once more, since causes were taken out
+	first   int       // how many of them are from before
 	known   float64
 	total   float64 // after
 	noise
@@ -54,7 +57,10 @@ type comparison struct {
 
 // compare lays two sides together; ratio says by row how much more work there was after, and is 0 where there is nothing to compare with.
 func (m *memory) compare(before, after *costs, ratio []float64, known float64, n noise) *comparison {
-	c := &comparison{names: m.names, known: known, noise: n, total: after.total()}
+	c := &comparison{names: m.names, known: known, noise: n, total: after.total(), unit: m.unit, again: make([]float64, len(m.entries))}
+	for row := range c.again {
+		c.again[row] = 1
+	}
 	add := func(side *costs, factor func(row int) float64) {
 		for i, s := range side.stacks {
 			row := m.row(side.entries[i])
@@ -65,6 +71,7 @@ func (m *memory) compare(before, after *costs, ratio []float64, known float64, n
 			at := slices.Index(s, side.entries[i])
 			c.stacks = append(c.stacks, s[at:])
 			c.entered = append(c.entered, s)
+			c.rows = append(c.rows, row)
 			c.values = append(c.values, side.values[i]*f)
 		}
 	}
@@ -130,10 +137,52 @@ func (c *comparison) causes(sure float64) []*cause {
 		for i, s := range c.stacks {
 			out[i] = out[i] || slices.Contains(s, best)
 		}
+		c.measure(out, best)
 	}
 	slices.SortStableFunc(found, func(a, b *cause) int { return cmp.Compare(math.Abs(b.delta()), math.Abs(a.delta())) })
 	return slices.DeleteFunc(found, func(x *cause) bool { return math.Abs(x.delta()) < besideLarge*math.Abs(found[0].delta()) })
 }
+
+// measure measures again how much work there was below the entries that a cause is a part of, by what is not left out: a large change moves functions that
+// others call as well, such as those of the runtime, so that most functions of an entry may move with it. All else then looks like a change the other way.
+func (c *comparison) measure(out []bool, f int32) {
+	rows := len(c.again)
+	part, all := make([]float64, rows), make([]float64, rows)
+	for i, s := range c.stacks {
+		all[c.rows[i]] += c.values[i]
+		if slices.Contains(s, f) {
+			part[c.rows[i]] += c.values[i]
+		}
+	}
+	for row := range rows {
+		if part[row] < uncertain*all[row] {
+			continue
+		}
+		before, after := make([]float64, len(c.names.functions)), make([]float64, len(c.names.functions))
+		for i, s := range c.stacks {
+			switch leaf := s[len(s)-1]; {
+			case out[i] || c.rows[i] != row:
+			case i < c.first:
+				before[leaf] += c.values[i]
+			default:
+				after[leaf] += c.values[i]
+			}
+		}
+		ratio := together(before, after, c.unit)
+		if ratio <= 0 {
+			continue
+		}
+		c.again[row] *= ratio
+		for i := range c.first {
+			if c.rows[i] == row {
+				c.values[i] *= ratio
+			}
+		}
+	}
+}
+
+// uncertain is the part of an entry that a cause has to have to make it uncertain how much work there was.
+const uncertain = 0.1
 
 // climb returns the function that explains what f does and what else changed the same way beside it, if there is one: the lowest one
 // below which all of that is.
@@ -243,40 +292,45 @@ func (c *comparison) above(g, f int32) bool {
 func (m *memory) ratios(before, after *table) []float64 {
 	out := make([]float64, len(m.entries))
 	for row := range m.entries {
-		x, b := after.self[row], before.self[row]
-		ratios, weights := make([]float64, len(b)), make([]float64, len(b))
-		top, bottom := 0.0, 0.0
-		for f := range b {
-			top, bottom = top+x[f], bottom+b[f]
-		}
-		if top <= 0 || bottom <= 0 {
-			continue
-		}
-		all := top / bottom
-		for f := range b {
-			if b[f] > 0 {
-				ratios[f] = x[f] / b[f]
-				weights[f] = b[f] / (sampleSpread*m.unit*(1+all) + apart*apart*b[f])
-			}
-		}
-		mid := middle(ratios, weights)
-		far := make([]float64, len(b))
-		for f := range b {
-			if b[f] > 0 {
-				far[f] = math.Abs(ratios[f]-mid) / math.Sqrt(sampleSpread*m.unit*mid*(1+mid)/b[f]+mid*mid*usualWander*usualWander)
-			}
-		}
-		keep := nearest(far, weights)
-		top, bottom = 0, 0
-		for f := range b {
-			if keep[f] && b[f] > 0 {
-				w := weights[f] / b[f]
-				top, bottom = top+w*x[f], bottom+w*b[f]
-			}
-		}
-		if bottom > 0 {
-			out[row] = top / bottom
-		}
+		out[row] = together(before.self[row], after.self[row], m.unit)
 	}
 	return out
+}
+
+// together returns how most functions moved from b to x, by their own costs; it is 0 when that is not known.
+func together(b, x []float64, unit float64) float64 {
+	ratios, weights := make([]float64, len(b)), make([]float64, len(b))
+	top, bottom := 0.0, 0.0
+	for f := range b {
+		top, bottom = top+x[f], bottom+b[f]
+	}
+	if top <= 0 || bottom <= 0 {
+		return 0
+	}
+	all := top / bottom
+	for f := range b {
+		if b[f] > 0 {
+			ratios[f] = x[f] / b[f]
+			weights[f] = b[f] / (sampleSpread*unit*(1+all) + apart*apart*b[f])
+		}
+	}
+	mid := middle(ratios, weights)
+	far := make([]float64, len(b))
+	for f := range b {
+		if b[f] > 0 {
+			far[f] = math.Abs(ratios[f]-mid) / math.Sqrt(sampleSpread*unit*mid*(1+mid)/b[f]+mid*mid*usualWander*usualWander)
+		}
+	}
+	keep := nearest(far, weights)
+	top, bottom = 0, 0
+	for f := range b {
+		if keep[f] && b[f] > 0 {
+			w := weights[f] / b[f]
+			top, bottom = top+w*x[f], bottom+w*b[f]
+		}
+	}
+	if bottom <= 0 {
+		return 0
+	}
+	return top / bottom
 }

@@ -374,6 +374,14 @@ func (n *Noticer) explain(ctx context.Context, s *service, kind string, m *memor
 		}
 		bad = errors.Join(bad, n.tell(s, kind, m, x, before, after, began, c.total, s.deployNear(began, n.Step)))
 	}
+	for row, again := range c.again {
+		if scales[row] == nil || again == 1 {
+			continue
+		}
+		for t := a.since; t <= last; t++ {
+			scales[row][t] *= again
+		}
+	}
 	m.rebase(touched, scales, a.since)
 	return bad
 }

@@ -2,6 +2,7 @@ package notice_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,6 +102,32 @@ func TestFindsMostOfAHandler(t *testing.T) {
 	}
 	if c := found[0].Change; c.Function != name && !slices.Contains(c.With, name) || c.Share < 0.05 {
 		t.Errorf("%s costs 10 %% more; found %+v", name, *c)
+	}
+}
+
+// TestOneCause has a function call what most of its handler calls, too. What it does not call must not seem to have become cheaper, and the handler must not
+// seem to have other work. Where the function is much of its handler, that is not always told apart.
+func TestOneCause(t *testing.T) {
+	one := 0
+	var others []string
+	for _, size := range []float64{0.3, 0.4} {
+		for seed := range uint64(6) {
+			w := watch(t, 1+seed)
+			w.steps(45)
+			name := w.Regress(noticetest.Regression{At: w.Now, Size: size, Kind: noticetest.Shared})
+			w.steps(16)
+			found := w.list(event.Changed)
+			if len(found) == 1 && found[0].Change.Source == event.Code && w.Near(found[0].Change.Function) {
+				one++
+				continue
+			}
+			for _, e := range found {
+				others = append(others, fmt.Sprintf("seed %d, %.0f %% of %s: %s", 1+seed, 100*size, name, e.Text()))
+			}
+		}
+	}
+	if one < 9 {
+		t.Errorf("%d changes of 12 are one event, want at least 9; the others are:\n%s", one, strings.Join(others, "\n"))
 	}
 }
 

@@ -104,7 +104,7 @@ func (t *tenant) enter() error {
 	if t.limits.Bodies > 0 && t.bodies >= t.limits.Bodies {
 		return &body.Error{
 			Status: http.StatusTooManyRequests, Limit: limitBodies, Retry: time.Second,
-			Message: fmt.Sprintf("%d bodies are on their way, the limit %s", t.bodies, limitBodies),
+			Message: fmt.Sprintf("%d requests with profiles are being received already (limit: %s)", t.bodies, limitBodies),
 		}
 	}
 	t.bodies++
@@ -133,7 +133,7 @@ func (t *tenant) spend(n int64, now time.Time) error {
 		wait := time.Duration((float64(max(need, 1)) - t.room) / float64(t.limits.Rate) * float64(time.Second))
 		return &body.Error{
 			Status: http.StatusTooManyRequests, Limit: limitRate, Retry: max(wait, time.Second),
-			Message: fmt.Sprintf("more than %s a second came, the limit %s", unit.Size(t.limits.Rate), limitRate),
+			Message: fmt.Sprintf("more than %s came in a second (limit: %s)", unit.Size(t.limits.Rate), limitRate),
 		}
 	}
 	t.room -= float64(n)
@@ -202,7 +202,7 @@ func (t *tenant) admit(u *store.Upload, now time.Time) error {
 		if t.clean(now); len(t.series) >= t.limits.Series {
 			return &body.Error{
 				Status: http.StatusTooManyRequests, Limit: limitSeries, Retry: time.Hour,
-				Message: fmt.Sprintf("there are %d series already, the limit %s, and %s is a new one: send labels with fewer values", len(t.series), limitSeries,
+				Message: fmt.Sprintf("there are %d series already (limit: %s), and %s is a new one: send labels with fewer values", len(t.series), limitSeries,
 					profile.Shorten(u.Service+labels.String(), 200)),
 			}
 		}

@@ -143,7 +143,7 @@ func checkValue(name, value string, limits Limits) error {
 
 // tooMuch is the error for a profile that will never fit.
 func tooMuch(limit, format string, args ...any) error {
-	return &body.Error{Status: http.StatusUnprocessableEntity, Limit: limit, Message: fmt.Sprintf(format, args...) + ", the limit " + limit}
+	return &body.Error{Status: http.StatusUnprocessableEntity, Limit: limit, Message: fmt.Sprintf(format, args...) + " (limit: " + limit + ")"}
 }
 
 // isLabelName reports whether a name can be asked for in a selector.
@@ -166,7 +166,7 @@ func isName(s string, most int) bool {
 func read(raw []byte, limit int64) (*profile.Profile, error) {
 	p, err := profile.ParseWithin(raw, profile.Bound{Unpacked: limit, Memory: memoryFor * limit})
 	if errors.Is(err, profile.ErrTooLarge) {
-		return nil, &body.Error{Status: http.StatusRequestEntityTooLarge, Limit: body.LimitUnpacked, Message: fmt.Sprintf("%v, the limit %s", err, body.LimitUnpacked)}
+		return nil, &body.Error{Status: http.StatusRequestEntityTooLarge, Limit: body.LimitUnpacked, Message: fmt.Sprintf("%v (limit: %s)", err, body.LimitUnpacked)}
 	}
 	if err == nil {
 		err = p.Damage

@@ -244,7 +244,7 @@ func (s *Shelf) begin(tenant string) error {
 	if s.coming[tenant] >= atOnce {
 		return &body.Error{
 			Status: http.StatusTooManyRequests, Limit: LimitConcurrent, Retry: 10 * time.Second,
-			Message: fmt.Sprintf("%d recordings are on their way already, the limit %s", atOnce, LimitConcurrent),
+			Message: fmt.Sprintf("%d recordings are being received already (limit: %s)", atOnce, LimitConcurrent),
 		}
 	}
 	s.coming[tenant]++

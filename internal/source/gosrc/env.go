@@ -12,6 +12,9 @@ import (
 // resolve fills in what is not set, as the go command would, but without running it.
 func (o Options) resolve() Options {
 	o.Dir = absolute(cmp.Or(o.Dir, "."))
+	if o.Within = cmp.Or(o.Within, os.Getenv(WithinVariable)); o.Within != "" {
+		o.Within = absolute(o.Within)
+	}
 	set := goEnv()
 	home, _ := os.UserHomeDir()
 	if o.GOROOT == "" {

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/unit"
@@ -57,8 +59,47 @@ func (f *Finder) read(name string) *file {
 	if known := f.files[name]; known != nil {
 		return known
 	}
+	if err := f.opt.mayRead(name); err != nil {
+		return f.remember(name, "", err)
+	}
 	text, err := readFile(name)
 	return f.remember(name, text, err)
+}
+
+// WithinVariable names the folder that source files have to be in, if they are not of Go or of its module cache. hone mcp sets it for the commands that it
+// runs: who calls its tools may have brought the profile, and a profile can name any file.
+const WithinVariable = "HONE_SOURCES_WITHIN"
+
+// mayRead returns an error for a file outside of the folders that files may be in. Whether there is such a file, it does not say.
+func (o *Options) mayRead(name string) error {
+	if o.Within == "" {
+		return nil
+	}
+	allowed := func(name string, of func(string) string) bool {
+		return slices.ContainsFunc([]string{o.Within, o.GOROOT, o.GOMODCACHE, o.SDK}, func(dir string) bool {
+			rel, err := filepath.Rel(of(dir), name)
+			return dir != "" && err == nil && filepath.IsLocal(rel)
+		})
+	}
+	outside := fmt.Errorf("outside of the folder %s", o.Within)
+	real := func(dir string) string {
+		if r, err := filepath.EvalSymlinks(dir); err == nil {
+			return r
+		}
+		return dir
+	}
+	plain := absolute(filepath.FromSlash(name))
+	if !allowed(plain, filepath.Clean) && !allowed(plain, real) {
+		return outside
+	}
+	linked, err := filepath.EvalSymlinks(plain)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fs.ErrNotExist
+	case err != nil || !allowed(linked, real):
+		return outside
+	}
+	return nil
 }
 
 func (f *Finder) remember(name, text string, err error) *file {

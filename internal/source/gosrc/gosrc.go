@@ -40,6 +40,7 @@ type Source struct {
 // Options say where to look, and what is known of how the program was built. Unknown is the zero value of each.
 type Options struct {
 	Dir        string   // in the checkout of the program; "" means the current folder
+	Within     string   // folder that files have to be in, if they are not of Go or its module cache; "" means WithinVariable, or any
 	SearchPath []string // folders to look into for files as recorded
 	TrimPath   []string // what to cut from the start of recorded files before that
 	GOROOT     string   // "" means that of the go command

@@ -62,7 +62,7 @@ type finder struct {
 	texts     map[string]uint32
 	functions map[uint64]uint32
 	frames    map[uint64]uint32
-	nodes     map[uint64]uint32
+	nodes     nodeTable
 	sets      map[string]uint32
 	entries   idTable
 	rows      map[string]uint32
@@ -93,7 +93,7 @@ func (d *dict) finding() *finder {
 		texts:     make(map[string]uint32, len(d.texts)),
 		functions: make(map[uint64]uint32, len(d.functions)),
 		frames:    make(map[uint64]uint32, len(d.frames)),
-		nodes:     make(map[uint64]uint32, len(d.nodes)),
+		nodes:     newNodeTable(len(d.nodes)),
 		sets:      make(map[string]uint32, len(d.sets)),
 		entries:   newIDTable(len(d.entries)),
 		rows:      make(map[string]uint32, len(d.rows)),
@@ -126,7 +126,7 @@ func (d *dict) finding() *finder {
 	stacks := make([]uint64, len(d.nodes)) // hash of each stack, from the root
 	for i, n := range d.nodes {
 		if i > 0 {
-			f.nodes[uint64(n.Parent)<<32|uint64(n.Frame)] = uint32(i)
+			f.nodes.put(d.nodes, uint32(i))
 			stacks[i] = mix(stacks[n.Parent], frameHash[n.Frame])
 		}
 	}
@@ -392,12 +392,12 @@ func (d *dict) node(p *profile.Profile, stack []uint32, frames, functions []uint
 			fr = d.addFrame(p, &p.Locations[l], functions)
 			f.frames[frames[l]] = fr
 		}
-		key := uint64(at)<<32 | uint64(fr)
-		next, ok := f.nodes[key]
+		n := store.CallNode{Parent: at, Frame: fr}
+		next, ok := f.nodes.get(d.nodes, n)
 		if !ok {
 			next = uint32(len(d.nodes))
-			d.nodes = append(d.nodes, store.CallNode{Parent: at, Frame: fr})
-			f.nodes[key] = next
+			d.nodes = append(d.nodes, n)
+			f.nodes.put(d.nodes, next)
 		}
 		at = next
 	}

@@ -1,5 +1,7 @@
 package disk
 
+import "github.com/hone-perf/hone/internal/store"
+
 // An idTable finds numbers by hashes, which are spread already. A map takes two cache misses for each, and receiving a profile looks up a thousand stacks.
 type idTable struct {
 	slots []idSlot // a power of two, of which at least a third is free
@@ -48,6 +50,52 @@ func (t *idTable) put(hash uint64, id uint32) {
 			if s.id != 0 {
 				*t.slot(s.hash) = s
 			}
+		}
+	}
+}
+
+// A nodeTable finds nodes of a tree of calls by what they are. It holds only their numbers and looks them up in the tree: a service that is deployed often has a
+// million nodes a day, and a map of them took 30 bytes for each.
+type nodeTable struct {
+	slots []uint32 // a power of two, of which at least a third is free; 0 is free, since nobody looks for the root
+	used  int
+}
+
+// newNodeTable returns a table with room for n nodes.
+func newNodeTable(n int) nodeTable {
+	size := 64
+	for 3*n >= 2*size {
+		size *= 2
+	}
+	return nodeTable{slots: make([]uint32, size)}
+}
+
+// slot returns the one of a node, or the free one where it belongs.
+func (t *nodeTable) slot(nodes []store.CallNode, n store.CallNode) *uint32 {
+	last := uint64(len(t.slots) - 1)
+	for i := mix(hashFactor, uint64(n.Parent)<<32|uint64(n.Frame)); ; i++ {
+		if s := &t.slots[i&last]; *s == 0 || nodes[*s] == n {
+			return s
+		}
+	}
+}
+
+func (t *nodeTable) get(nodes []store.CallNode, n store.CallNode) (id uint32, ok bool) {
+	id = *t.slot(nodes, n)
+	return id, id != 0
+}
+
+// put takes a node that is in nodes and not in the table.
+func (t *nodeTable) put(nodes []store.CallNode, id uint32) {
+	*t.slot(nodes, nodes[id]) = id
+	if t.used++; 3*t.used < 2*len(t.slots) {
+		return
+	}
+	old := t.slots
+	t.slots = make([]uint32, 2*len(old))
+	for _, id := range old {
+		if id != 0 {
+			*t.slot(nodes, nodes[id]) = id
 		}
 	}
 }

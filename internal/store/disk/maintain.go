@@ -421,7 +421,7 @@ func (s *Store) forget() bool {
 func (d *dict) memory() int64 {
 	n := int64(100*len(d.texts) + 32*len(d.functions) + 96*len(d.frames) + 8*len(d.nodes) + 100*len(d.sets) + 8*len(d.entries))
 	if d.find != nil {
-		n += int64(40*len(d.texts) + 24*(len(d.functions)+len(d.frames)+len(d.nodes)+len(d.entries)) + 100*len(d.sets))
+		n += int64(40*len(d.texts) + 24*(len(d.functions)+len(d.frames)) + 8*len(d.nodes) + 32*len(d.entries) + 100*len(d.sets))
 	}
 	return n
 }

@@ -46,7 +46,8 @@ const (
 	Calls              // it calls something that it did not call before
 	Kinds
 
-	Whole // all that a handler does costs more
+	Whole  // all that a handler does costs more
+	Shared // it calls what most of its handler calls, too, as code that allocates does with the runtime
 )
 
 // A Regression is a change of code.
@@ -265,9 +266,13 @@ func (f *Fleet) Regress(r Regression) string {
 		total += now[i]
 	}
 	c := &change{Regression: r, near: map[string]bool{}, extra: make([]float64, len(f.stacks))}
-	if r.Kind == Whole {
+	switch r.Kind {
+	case Whole:
 		f.change = c
 		return f.whole(c, now, total)
+	case Shared:
+		f.change = c
+		return f.shared(c, total)
 	}
 	for tries := 0; ; tries++ {
 		if tries > 20_000 {
@@ -372,6 +377,37 @@ func (f *Fleet) whole(c *change, now []float64, total float64) string {
 		c.Function = f.roots[root].name
 		return c.Function
 	}
+}
+
+// shared has a function below the first handler that has one call all that others below that handler end in.
+func (f *Fleet) shared(c *change, total float64) string {
+	var leafs, above []uint32
+	root := 0
+	for _, s := range f.stacks {
+		if s.root != root && above == nil {
+			root, leafs = s.root, nil // this one calls only libraries
+		}
+		if s.root != root {
+			break
+		}
+		leaf := s.frames[len(s.frames)-1]
+		if name := f.tables.Functions[leaf].Name; above == nil && name != f.roots[root].name && strings.HasPrefix(name, "example.com/") {
+			c.Function, above = name, s.frames
+			c.near[f.tables.Functions[s.frames[len(s.frames)-2]].Name] = true
+		}
+		if !slices.Contains(leafs, leaf) {
+			leafs = append(leafs, leaf)
+		}
+	}
+	for _, leaf := range leafs {
+		s := stack{root: root, frames: append(slices.Clone(above), leaf), bound: 1}
+		s.places = slices.Clone(s.frames)
+		slices.Reverse(s.places)
+		f.stacks = append(f.stacks, s)
+		c.extra = append(c.extra, c.Size*total/f.rates[root]/float64(len(leafs)))
+		c.near[f.tables.Functions[leaf].Name] = true
+	}
+	return c.Function
 }
 
 // Near reports whether a function is the one that changed, calls it or is called by it.
