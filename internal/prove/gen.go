@@ -607,7 +607,8 @@ func (b *builder) iface(t types.Type) worker.Value {
 	return worker.Value{Kind: worker.Iface, Text: name, Elems: []worker.Value{v}}
 }
 
-// askedNear returns the types that the function which is asked about tells from others, or one that it uses; or else those that others do.
+// askedNear returns the types that the function which is asked about tells from others, or one that it uses; or else what changed, or else
+// any other.
 func (b *builder) askedNear() []string {
 	near := b.dict.near
 	list := slices.Clone(b.asked[near])
@@ -616,12 +617,20 @@ func (b *builder) askedNear() []string {
 			list = append(list, b.asked[u]...)
 		}
 	}
-	if len(list) == 0 {
-		for _, key := range sortedKeys(b.asked) {
+	if len(list) > 0 {
+		return list
+	}
+	var all []string
+	for _, key := range sortedKeys(b.asked) {
+		if far, ok := b.changes[key]; ok && far == 0 {
 			list = append(list, b.asked[key]...)
 		}
+		all = append(all, b.asked[key]...)
 	}
-	return list
+	if len(list) > 0 {
+		return list
+	}
+	return all
 }
 
 // What the writers and readers have that workers make.
