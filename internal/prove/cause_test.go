@@ -13,12 +13,17 @@ import (
 )
 
 // alarmsOf compares two versions of a package, each in one file, and returns the grave differences.
+// alarmsOf compares two versions of a package; what follows a line "-- tests --" is its tests.
 func alarmsOf(t *testing.T, old, now string, opt Options) (*report.Proof, []report.Difference) {
 	t.Helper()
 	dir := t.TempDir()
 	for v, text := range map[string]string{"old": old, "new": now} {
 		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/one\n\ngo 1.26\n"))
+		text, tests, ok := strings.Cut(text, "-- tests --\n")
 		write(t, filepath.Join(dir, v, "one.go"), []byte(text))
+		if ok {
+			write(t, filepath.Join(dir, v, "one_test.go"), []byte(tests))
+		}
 	}
 	opt.NoTests, opt.Time = true, time.Hour
 	p := proveIn(t, dir, "old", "new", opt)

@@ -476,6 +476,10 @@ func (c *coder) request(v *worker.Value) string {
 	name := c.variable("reqN_")
 	c.setup = append(c.setup, fmt.Sprintf("%s := %s.NewRequest(%q, %q, nil)", name, c.std("net/http/httptest"), method, "http://example.com"+target))
 	for i, h := range v.Names {
+		if h == "Host" {
+			c.setup = append(c.setup, fmt.Sprintf("%s.Host, %s.URL.Host = %q, %q", name, name, v.Elems[i].Text, v.Elems[i].Text))
+			continue
+		}
 		c.setup = append(c.setup, fmt.Sprintf("%s.Header.Add(%q, %q)", name, h, v.Elems[i].Text))
 	}
 	return fmt.Sprintf("honeRequest(%s, %s)", name, text(c, v.Elems[len(v.Names)].Text))

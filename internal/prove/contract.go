@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
@@ -51,18 +52,60 @@ func (s *surface) passesNil(p *worker.Program) bool {
 	for i := range p.Steps {
 		e := s.entries[p.Steps[i].Func]
 		for j := range p.Steps[i].Args {
-			if j >= len(e.params) {
-				break
+			if s.isNil(e, p, i, j) {
+				return true
 			}
-			v, t := &p.Steps[i].Args[j], e.params[j]
-			if v.Kind == worker.Iface && len(v.Elems) == 1 {
-				v, t = &v.Elems[0], s.types[v.Text]
-			}
-			if v.Kind != worker.Zero || t == nil || isErrorType(t) {
-				continue
-			}
-			switch t.Underlying().(type) {
-			case *types.Pointer, *types.Signature, *types.Interface:
+		}
+	}
+	return false
+}
+
+// isNil reports whether an argument of a step is a nil pointer, function or interface, or one in an interface.
+func (s *surface) isNil(e *entry, p *worker.Program, step, arg int) bool {
+	if arg >= len(e.params) {
+		return false
+	}
+	v, t := &p.Steps[step].Args[arg], e.params[arg]
+	if v.Kind == worker.Iface && len(v.Elems) == 1 {
+		v, t = &v.Elems[0], s.types[v.Text]
+	}
+	if v.Kind != worker.Zero || t == nil || isErrorType(t) {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Signature, *types.Interface:
+		return true
+	}
+	return false
+}
+
+// outOfRoom are what functions panic with that were asked for more than there is.
+var outOfRoom = []string{"makeslice", "makemap", "makechan", "growslice", "too large", "out of memory", "output length overflow", "stack overflow"}
+
+// meant reports whether a panic that is gone is a change that callers see: they can make the call, with no nil but where one of the versions
+// asks for it, and the old version did not only want more memory than there is.
+func (s *surface) meant(d *finding) bool {
+	if d.at >= len(d.program.Steps) {
+		return false
+	}
+	if key := s.entries[d.program.Steps[d.at].Func].key; key == "" || !exportedKey(key) {
+		return false
+	}
+	for _, l := range d.lines[0] {
+		if l.Step == d.step && l.Path == "panic" && slices.ContainsFunc(outOfRoom, func(text string) bool { return strings.Contains(l.Text, text) }) {
+			return false
+		}
+	}
+	return !s.passesUnasked(d.program)
+}
+
+// passesUnasked reports whether a program passes a nil pointer, function or interface, or one in an interface, where neither version of
+// what is called compares that with nil.
+func (s *surface) passesUnasked(p *worker.Program) bool {
+	for i := range p.Steps {
+		e := s.entries[p.Steps[i].Func]
+		for j := range p.Steps[i].Args {
+			if s.isNil(e, p, i, j) && (e.key == "" || p.Steps[i].Args[j].Kind != worker.Zero || !s.old.comparesWithNil(e, j, 0) && !s.new.comparesWithNil(e, j, 0)) {
 				return true
 			}
 		}
@@ -96,13 +139,44 @@ func (v *side) asksForNil(key string, depth int) bool {
 	if !ok || fn.Recv == nil || len(fn.Recv.List) == 0 || len(fn.Recv.List[0].Names) == 0 || fn.Body == nil {
 		return false
 	}
-	recv := v.pkg.TypesInfo.Defs[fn.Recv.List[0].Names[0]]
+	return v.nilAsked(fn.Body, v.pkg.TypesInfo.Defs[fn.Recv.List[0].Names[0]], depth)
+}
+
+// comparesWithNil reports whether a function compares an argument with nil, or calls a method on it that does.
+func (v *side) comparesWithNil(e *entry, arg, depth int) bool {
+	if e.method && arg == 0 {
+		return v.asksForNil(e.key, depth)
+	}
+	d := v.decls[e.key]
+	if d == nil {
+		return false
+	}
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok || fn.Body == nil {
+		return false
+	}
+	if e.method {
+		arg--
+	}
+	for _, f := range fn.Type.Params.List {
+		for _, name := range f.Names {
+			if arg == 0 {
+				return v.nilAsked(fn.Body, v.pkg.TypesInfo.Defs[name], depth)
+			}
+			arg--
+		}
+	}
+	return false
+}
+
+// nilAsked reports whether code compares a variable with nil, or calls a method on it that does.
+func (v *side) nilAsked(body *ast.BlockStmt, of types.Object, depth int) bool {
 	is := func(e ast.Expr) bool {
 		id, ok := ast.Unparen(e).(*ast.Ident)
-		return ok && recv != nil && v.pkg.TypesInfo.Uses[id] == recv
+		return ok && of != nil && v.pkg.TypesInfo.Uses[id] == of
 	}
 	found := false
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
+	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
 			for _, pair := range [][2]ast.Expr{{n.X, n.Y}, {n.Y, n.X}} {

@@ -28,7 +28,7 @@ type dictionary struct {
 	patterns []*syntax.Regexp          // that strings are matched with
 	literals map[string][]worker.Value // composite literals, by type
 	params   []string                  // names of form values
-	headers  []string
+	headers  map[string][]string       // likewise, names of headers
 	paths    []string
 	bodies   []types.Type // structs that JSON is read into
 }
@@ -58,7 +58,7 @@ var (
 )
 
 func newDictionary(s *surface) *dictionary {
-	d := &dictionary{texts: make(map[string][]string), numbers: make(map[string][]int64), chars: make(map[string][]rune), literals: make(map[string][]worker.Value)}
+	d := &dictionary{texts: make(map[string][]string), numbers: make(map[string][]int64), chars: make(map[string][]rune), headers: make(map[string][]string), literals: make(map[string][]worker.Value)}
 	var sides [2]literals
 	for i, v := range []*side{s.old, s.new} {
 		keys := make([]string, 0, len(v.decls))
@@ -97,7 +97,10 @@ func newDictionary(s *surface) *dictionary {
 	for k := range d.chars {
 		d.chars[k] = unique(d.chars[k])
 	}
-	d.params, d.headers, d.paths = unique(d.params), unique(d.headers), unique(d.paths)
+	for k := range d.headers {
+		d.headers[k] = unique(d.headers[k])
+	}
+	d.params, d.paths = unique(d.params), unique(d.paths)
 	return d
 }
 
@@ -127,12 +130,12 @@ func (d *dictionary) read(s *surface, v *side, info *types.Info, key string, n a
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			d.readCall(info, n)
+			d.readCall(info, key, n)
 		case *ast.CompositeLit:
 			if key == "" || v.decls[key].test { // what tests make is of use; what the code makes is its own
 				if val, ok := literalValue(info, n, nil); ok {
 					k := v.typeKey(info.TypeOf(n))
-					if len(d.literals[k]) < 200 {
+					if len(d.literals[k]) < 200 && s.sharedLiteral(v, &val, info.TypeOf(n)) {
 						d.literals[k] = append(d.literals[k], val)
 					}
 				}
@@ -196,7 +199,7 @@ func isChar(info *types.Info, e ast.Expr) bool {
 }
 
 // readCall learns what the arguments of well-known functions are.
-func (d *dictionary) readCall(info *types.Info, call *ast.CallExpr) {
+func (d *dictionary) readCall(info *types.Info, key string, call *ast.CallExpr) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
 		return
@@ -221,7 +224,8 @@ func (d *dictionary) readCall(info *types.Info, call *ast.CallExpr) {
 	case pkg == "net/http" && slices.Contains(paramCalls, name) && constant, recv == "net/url.Values" && constant:
 		d.params = append(d.params, text)
 	case recv == "net/http.Header" && slices.Contains(headerCalls, name) && constant:
-		d.headers = append(d.headers, text)
+		d.headers[key] = append(d.headers[key], text)
+		d.headers[""] = append(d.headers[""], text)
 	case pkg == "regexp" && constant:
 		if re, err := syntax.Parse(text, syntax.Perl); err == nil {
 			d.patterns = append(d.patterns, re.Simplify())

@@ -197,7 +197,7 @@ func keptCall(path string) (step int, ok bool) {
 // soften notes what makes a difference less grave than its layer.
 func (d *finding) soften(s *surface) {
 	switch {
-	case d.layer == worker.LayerPanic && d.old == "panics":
+	case d.layer == worker.LayerPanic && d.old == "panics" && !s.meant(d):
 		d.note = "the old version panicked"
 	case d.layer == worker.LayerShared && d.old == "true" && d.new == "false":
 		d.note = "less memory is shared than before"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/prove/worker"
@@ -21,10 +22,45 @@ type gen struct {
 	seeds map[string][]seedCall // by key of the function
 	sized bool                  // large numbers may be made
 	slow  map[int]int           // how often a function that came before took too long
+	nils  map[[2]int]bool       // arguments of entries that a version compares with nil
+	costs map[int]cost          // of functions that came before, in programs of few
+}
+
+// A cost is the least that programs with a function took, and how many batches of them that is of.
+type cost struct {
+	least   time.Duration
+	batches int
+}
+
+// A function that comes before what is called, or behind it, is left out when programs with it take as long each time.
+const (
+	slowCost    = 20 * time.Millisecond
+	slowBatches = 3
+)
+
+// took notes how long each of a few programs about a target took, for what else they call.
+func (g *gen) took(t *target, list []*worker.Program, each time.Duration) {
+	if len(list) > firstBatch {
+		return
+	}
+	had := make(map[int]bool)
+	for _, p := range list {
+		for _, s := range p.Steps {
+			if s.Func == t.id || had[s.Func] {
+				continue
+			}
+			had[s.Func] = true
+			c := g.costs[s.Func]
+			if c.batches++; c.batches == 1 || each < c.least {
+				c.least = each
+			}
+			g.costs[s.Func] = c
+		}
+	}
 }
 
 func newGen(s *surface, seed uint64) *gen {
-	g := &gen{surface: s, rng: rand.New(rand.NewPCG(seed, 0x686f6e65)), dict: newDictionary(s), calm: make(map[*target]bool), slow: make(map[int]int)}
+	g := &gen{surface: s, rng: rand.New(rand.NewPCG(seed, 0x686f6e65)), dict: newDictionary(s), calm: make(map[*target]bool), slow: make(map[int]int), costs: make(map[int]cost), nils: make(map[[2]int]bool)}
 	g.seeds = findSeeds(s)
 	return g
 }
@@ -82,11 +118,11 @@ func (g *gen) program(t *target) *worker.Program {
 // target calls e, after what has to come before, and looks afterwards.
 func (b *builder) target(e *entry) {
 	if !e.method {
-		args := b.args(e.params)
+		args := b.argsOf(e)
 		n := b.call(e, args)
 		b.follow(e, n)
 		for b.chance(25) && len(b.p.Steps) < 8 {
-			n := b.call(e, b.args(e.params))
+			n := b.call(e, b.argsOf(e))
 			b.follow(e, n)
 		}
 		return
@@ -125,12 +161,12 @@ func (b *builder) siblings(e *entry) []*entry {
 			out = append(out, m)
 		}
 	}
-	return out
+	return b.quick(out)
 }
 
 // callOn calls a method and returns how to name the receiver from then on.
 func (b *builder) callOn(m *entry, recv worker.Value) worker.Value {
-	rest := b.args(m.params[1:])
+	rest := b.argsOf(m)
 	at := b.call(m, append([]worker.Value{recv}, rest...))
 	b.follow(m, at)
 	if recv.Kind == worker.Ref || recv.Kind == worker.Same {
@@ -185,6 +221,37 @@ func (b *builder) entryNamed(name string) *entry {
 		}
 	}
 	return nil
+}
+
+// argsOf makes the arguments of a function, but for a receiver. One that a version compares with nil is nil more often.
+func (b *builder) argsOf(e *entry) []worker.Value {
+	first := 0
+	if e.method {
+		first = 1
+	}
+	args := b.args(e.params[first:])
+	for i := range args {
+		if b.asksNil(e, first+i) && b.chance(8) {
+			args[i] = worker.Value{}
+		}
+	}
+	return args
+}
+
+// asksNil reports whether one of the versions compares an argument with nil.
+func (g *gen) asksNil(e *entry, arg int) bool {
+	switch e.params[arg].Underlying().(type) {
+	case *types.Pointer, *types.Signature, *types.Interface:
+	default:
+		return false
+	}
+	key := [2]int{e.id, arg}
+	asks, known := g.nils[key]
+	if !known {
+		asks = e.key != "" && (g.old.comparesWithNil(e, arg, 0) || g.new.comparesWithNil(e, arg, 0))
+		g.nils[key] = asks
+	}
+	return asks
 }
 
 func (b *builder) args(params []types.Type) []worker.Value {
@@ -256,12 +323,12 @@ func (b *builder) fresh(t types.Type) worker.Value {
 
 // quick leaves out what took too long before, nearly always.
 func (b *builder) quick(list []*entry) []*entry {
-	if len(b.slow) == 0 || b.chance(2) {
+	if len(b.slow) == 0 && len(b.costs) == 0 || b.chance(2) {
 		return list
 	}
 	var out []*entry
 	for _, e := range list {
-		if b.slow[e.id] < 2 {
+		if c := b.costs[e.id]; b.slow[e.id] < 2 && (c.batches < slowBatches || c.least < slowCost) {
 			out = append(out, e)
 		}
 	}
@@ -515,8 +582,14 @@ func (b *builder) iface(t types.Type) worker.Value {
 	}
 	slices.Sort(names)
 	name := pick(b.gen, names)
-	if len(b.asked) > 0 && it.NumMethods() == 0 && b.chance(20) {
-		name = pick(b.gen, b.asked)
+	switch {
+	case it.NumMethods() > 0:
+	case b.chance(30):
+		if asked := b.askedNear(); len(asked) > 0 {
+			name = pick(b.gen, asked)
+		}
+	case len(b.tested) > 0 && b.chance(30):
+		name = pick(b.gen, b.tested)
 	}
 	c := b.surface.types[name]
 	var v worker.Value
@@ -532,6 +605,32 @@ func (b *builder) iface(t types.Type) worker.Value {
 		v = b.literal(c)
 	}
 	return worker.Value{Kind: worker.Iface, Text: name, Elems: []worker.Value{v}}
+}
+
+// askedNear returns the types that the function which is asked about tells from others, or one that it uses; or else what changed, or else
+// any other.
+func (b *builder) askedNear() []string {
+	near := b.dict.near
+	list := slices.Clone(b.asked[near])
+	if d := b.new.decls[near]; d != nil {
+		for _, u := range d.uses {
+			list = append(list, b.asked[u]...)
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	var all []string
+	for _, key := range sortedKeys(b.asked) {
+		if far, ok := b.changes[key]; ok && far == 0 {
+			list = append(list, b.asked[key]...)
+		}
+		all = append(all, b.asked[key]...)
+	}
+	if len(list) > 0 {
+		return list
+	}
+	return all
 }
 
 // What the writers and readers have that workers make.

@@ -167,22 +167,30 @@ func hasCode(t types.Type, depth int) bool {
 
 // ofPackage reports whether what is assigned to is a variable of the package, or in one.
 func (g *guards) ofPackage(e ast.Expr) bool {
+	root := rootVariable(e)
+	if root == nil {
+		return false
+	}
+	v, ok := g.pkg.TypesInfo.Uses[root].(*types.Var)
+	return ok && v.Parent() == g.pkg.Types.Scope()
+}
+
+// rootVariable returns the name that an expression of fields, elements and pointers begins with, such as x of (*x.f)[i].g; nil where it
+// begins with something else.
+func rootVariable(e ast.Expr) *ast.Ident {
 	for {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.SelectorExpr:
 			e = x.X
-			continue
 		case *ast.StarExpr:
 			e = x.X
-			continue
 		case *ast.IndexExpr:
 			e = x.X
-			continue
 		case *ast.Ident:
-			v, ok := g.pkg.TypesInfo.Uses[x].(*types.Var)
-			return ok && v.Parent() == g.pkg.Types.Scope()
+			return x
+		default:
+			return nil
 		}
-		return false
 	}
 }
 

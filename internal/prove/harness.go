@@ -44,6 +44,8 @@ type block struct {
 	file       string // absolute
 	line, last int
 	key        string // of the declaration
+	otherwise  bool   // it is none, but stands for a statement none of whose blocks runs,
+	instead    []int  // which are these
 }
 
 // A built is a worker that can be run.
@@ -374,7 +376,18 @@ func (s *surface) errors() []string {
 	return names
 }
 
-// instrument puts a counter at the beginning of every block, and ends calls in front of the statements that refused tells. Lines stay
+// casesOf returns the cases of a switch, and whether one of them runs in any case.
+func casesOf(body *ast.BlockStmt) (cases []ast.Node, all bool) {
+	for _, st := range body.List {
+		if c, ok := st.(*ast.CaseClause); ok {
+			cases = append(cases, c)
+			all = all || c.List == nil
+		}
+	}
+	return cases, all
+}
+
+// instrument puts a counter at the beginning of every block, and where none of the blocks of a statement runs, and ends calls in front of the statements that refused tells. Lines stay
 // where they are.
 func (b *built) instrument(v *side, f *ast.File, text []byte, refused func(ast.Stmt) bool) []byte {
 	file := v.pkg.Fset.File(f.Pos())
@@ -384,9 +397,22 @@ func (b *built) instrument(v *side, f *ast.File, text []byte, refused func(ast.S
 	}
 	var inserts []insert
 	key := ""
+	of := make(map[ast.Node]int) // for blocks of statements that may run none, which counter says so
 	add := func(pos token.Pos, node ast.Node) {
+		if at, ok := of[node]; ok {
+			b.blocks[at].instead = append(b.blocks[at].instead, len(b.blocks))
+		}
 		inserts = append(inserts, insert{file.Offset(pos), fmt.Sprintf(" %s[%d]++;", cmp.Or(b.counter, "honeCover"), len(b.blocks))})
-		b.blocks = append(b.blocks, block{file.Name(), file.Position(node.Pos()).Line, file.Position(node.End()).Line, key})
+		b.blocks = append(b.blocks, block{file: file.Name(), line: file.Position(node.Pos()).Line, last: file.Position(node.End()).Line, key: key})
+	}
+	// otherwise counts how often none of the blocks of a statement runs.
+	otherwise := func(pos token.Pos, node ast.Stmt, body *ast.BlockStmt, text string, blocks ...ast.Node) {
+		at := len(b.blocks)
+		inserts = append(inserts, insert{file.Offset(pos), fmt.Sprintf(text, fmt.Sprintf("%s[%d]++", cmp.Or(b.counter, "honeCover"), at))})
+		b.blocks = append(b.blocks, block{file: file.Name(), line: file.Position(node.Pos()).Line, last: file.Position(body.Lbrace).Line, key: key, otherwise: true})
+		for _, n := range blocks {
+			of[n] = at
+		}
 	}
 	refuse := func(list []ast.Stmt) {
 		for _, st := range list {
@@ -400,10 +426,20 @@ func (b *built) instrument(v *side, f *ast.File, text []byte, refused func(ast.S
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			key = v.funcKey(n)
+		case *ast.IfStmt:
+			if n.Else == nil {
+				otherwise(n.Body.Rbrace+1, n, n.Body, " else { %s }", n.Body)
+			}
 		case *ast.SwitchStmt:
 			skip[n.Body] = true
+			if cases, all := casesOf(n.Body); len(cases) > 0 && !all {
+				otherwise(n.Body.Rbrace, n, n.Body, "; default: %s; ", cases...)
+			}
 		case *ast.TypeSwitchStmt:
 			skip[n.Body] = true
+			if cases, all := casesOf(n.Body); len(cases) > 0 && !all {
+				otherwise(n.Body.Rbrace, n, n.Body, "; default: %s; ", cases...)
+			}
 		case *ast.SelectStmt:
 			skip[n.Body] = true
 		case *ast.BlockStmt:

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 )
 
@@ -26,6 +25,7 @@ func (s *surface) addHeld() {
 	if !takes {
 		return
 	}
+	s.addTested()
 	t := s.timeType()
 	s.types[s.spell(t)] = t
 	s.types["*"+s.spell(t)] = types.NewPointer(t)
@@ -36,59 +36,75 @@ func (s *surface) addHeld() {
 		s.types[types.Typ[k].Name()] = types.Typ[k]
 		s.types["*"+types.Typ[k].Name()] = types.NewPointer(types.Typ[k])
 	}
-	s.made = madeStructs()
-	for _, st := range s.made {
+	keys, options := s.tags()
+	made := madeStructs(keys)
+	s.types[s.spell(made[0])] = made[0]
+	if len(keys) > 0 {
+		for _, option := range options {
+			st := optionStruct(keys, option)
+			s.types[s.spell(st)] = st
+			s.tested = append(s.tested, s.spell(st))
+			made = append(made, st)
+		}
+	}
+	for _, st := range made {
 		p := types.NewPointer(st)
 		s.types[s.spell(p)] = p
 	}
-	s.types[s.spell(s.made[0])] = s.made[0]
+	s.made = append(s.made, made...)
 }
 
 // filledKinds are kinds of values that decoders fill, besides those that any may hold.
 var filledKinds = []types.BasicKind{types.Int, types.Int8, types.Uint, types.Uint64, types.Float64, types.Float32, types.String, types.Bool}
 
-// mostAsked is how many types from elsewhere are added that code asks for.
+// mostAsked is how many types are added that code asks for.
 const mostAsked = 12
 
-// addAsked adds types from elsewhere that the package tells from others: what takes anything does something of its own with them.
+// addAsked adds types that the package tells from others: what takes anything does something of its own with them.
 func (s *surface) addAsked() {
 	n := 0
-	add := func(t types.Type) {
-		named, ok := types.Unalias(base(t)).(*types.Named)
-		if !ok || n >= mostAsked || types.IsInterface(t) || named.TypeParams().Len() > 0 || knownType(s.new.typeKey(t)) {
+	add := func(key string, t types.Type) {
+		if t == nil || types.IsInterface(t) {
 			return
 		}
-		p := named.Obj().Pkg()
-		if p == nil || p == s.new.pkg.Types || !named.Obj().Exported() || !s.canImport(p.Path()) || slices.Contains(noUses, p.Path()) {
+		if t = s.renew(s.new, t, 0); t == nil || knownType(s.new.typeKey(t)) {
 			return
 		}
-		if name := s.spell(t); s.types[name] == nil {
+		name := s.spell(t)
+		if s.types[name] == nil {
+			if n >= mostAsked || s.recast[base(t).String()] {
+				return
+			}
 			s.types[name] = t
-			s.asked = append(s.asked, name)
 			n++
 		}
+		s.asked[key] = append(s.asked[key], name)
 	}
-	for _, f := range s.new.pkg.Syntax {
-		if strings.HasSuffix(s.new.pkg.Fset.File(f.Pos()).Name(), "_test.go") {
+	for _, key := range sortedKeys(s.new.decls) {
+		d := s.new.decls[key]
+		if d.test {
 			continue
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
+		ast.Inspect(d.node, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.TypeAssertExpr:
 				if n.Type != nil {
-					add(s.new.pkg.TypesInfo.TypeOf(n.Type))
+					add(key, s.new.pkg.TypesInfo.TypeOf(n.Type))
 				}
 			case *ast.TypeSwitchStmt:
 				for _, st := range n.Body.List {
 					for _, e := range st.(*ast.CaseClause).List {
 						if tv := s.new.pkg.TypesInfo.Types[e]; tv.IsType() {
-							add(tv.Type)
+							add(key, tv.Type)
 						}
 					}
 				}
 			}
 			return true
 		})
+	}
+	for key := range s.asked {
+		s.asked[key] = unique(s.asked[key])
 	}
 }
 
@@ -150,12 +166,13 @@ func (s *surface) timeType() types.Type {
 var madeKeys = []string{"A", "AB", "Name", "NameLong", "a", "ab", "name", "A=1\nAB=2", "AB=2\nA=1", `{"A":"x","AB":2}`, `{"ab":3,"a":1}`}
 
 // madeStructs makes struct types up: fields whose keys are the beginnings of others', left out when empty, pointers, and one in another.
-func madeStructs() []*types.Struct {
+// Their tags have the usual keys, and those that the code looks for.
+func madeStructs(keys []string) []*types.Struct {
 	basic := func(k types.BasicKind) types.Type { return types.Typ[k] }
 	field := func(name string, t types.Type) *types.Var { return types.NewField(token.NoPos, nil, name, t, false) }
 	tag := func(name string) string {
 		var parts []string
-		for _, key := range []string{"json", "yaml", "xml", "toml"} {
+		for _, key := range unique(append([]string{"json", "yaml", "xml", "toml"}, keys...)) {
 			parts = append(parts, key+`:"`+name+`"`)
 		}
 		return strings.Join(parts, " ")

@@ -132,6 +132,78 @@ func newSettings() *Settings { return &Settings{} }
 func (s *Settings) dup() *Settings { c := *s; return &c }
 func Text(n int, s *Settings) int { if s == nil { s = newSettings() }; s = s.dup(); if s.Quote { n++ }; if s.Strict { n *= 2 }; return n }
 `, "if s.Strict {", "if s.Strict && !s.Quote {", "Strict", false},
+		{"a panic that is gone", `package one
+import "strings"
+func First(s string) string { return strings.Fields(s)[0] }
+`, "return strings", `if strings.TrimSpace(s) == "" { return "" }; return strings`, `First("")`, false},
+		{"a panic for a nil that a version asks for", `package one
+type V struct{ n int }
+func New(n int) *V { return &V{n} }
+func (v *V) Less(o *V) bool { return v.n < o.n }
+`, "return v.n", "if o == nil { return false }; return v.n", ".Less(nil)", false},
+		{"a panic for a nil that nobody asks for", `package one
+type V struct{ n int }
+func New(n int) *V { return &V{n} }
+func Sum(list []int, v *V) int { n := v.n; if len(list) == 0 { return 0 }; for _, x := range list { n += x }; return n }
+`, "n := v.n; if len(list) == 0 { return 0 };", "if len(list) == 0 { return 0 }; n := v.n;", "Sum(", true},
+		{"a panic for want of memory", `package one
+func Make(n int) int { return len(make([]int, n)) }
+`, "return len", "if n < 0 || n > 1<<40 { return n }; return len", "Make(", true},
+		{"a header that is there twice, among others that have to be there", `package one
+import ("net/http"; "strings")
+func Serve(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodOptions || r.Header.Get("Origin") == "" || r.Header.Get("Access-Control-Request-Method") != "PUT" { return }
+	w.Header().Set("Allow", strings.ToLower(r.Header.Get("Access-Control-Request-Headers")))
+}
+`, `strings.ToLower(r.Header.Get("Access-Control-Request-Headers"))`, `strings.ToLower(strings.Join(r.Header.Values("Access-Control-Request-Headers"), ","))`, "Serve(", false},
+		{"a host with a port", `package one
+import "net/http"
+type Hosts struct{ name string }
+func New(name string) *Hosts { return &Hosts{name} }
+func (h *Hosts) Match(r *http.Request) bool { return r.Host == h.name }
+`, "return r.Host == h.name", `return r.Host == h.name || h.name != "" && r.Host == h.name + ":80"`, ".Match(", false},
+		{"an option in a tag", `package one
+import ("fmt"; "reflect"; "strings")
+func Text(v any) (out string) {
+	rv := reflect.Indirect(reflect.ValueOf(v))
+	if rv.Kind() != reflect.Struct { return "" }
+	for i := range rv.NumField() {
+		name, option, _ := strings.Cut(rv.Type().Field(i).Tag.Get("query"), ",")
+		if name == "" || option == "omitzero" && rv.Field(i).IsZero() { continue }
+		if option == "brackets" && rv.Field(i).Kind() == reflect.Slice && rv.Field(i).Len() == 0 { out += name + "[]"; continue }
+		out += name + "=" + fmt.Sprint(rv.Field(i).Interface()) + "&"
+	}
+	return out
+}
+`, `out += name + "[]"; continue`, "continue", "brackets", false},
+		{"what a test makes, sets and calls", `package one
+import "strconv"
+type Path struct{ parts []string; Strict bool }
+func Open(s string) (*Path, error) { if len(s) < 4 || s[:4] != "p://" { return nil, strconv.ErrSyntax }; return &Path{parts: []string{s[4:]}}, nil }
+func (p *Path) Find(doc string) int { if p.Strict && p.parts[0] == "key" && doc == "<key>v</key>" { return 1 }; return 0 }
+-- tests --
+package one
+import "testing"
+func TestFind(t *testing.T) {
+	for _, tt := range []struct{ path, doc string; want int }{{"p://a", "<a>", 0}, {"p://key", "<key>v</key>", 1}} {
+		p, err := Open(tt.path)
+		if err != nil { t.Fatal(err) }
+		p.Strict = true
+		if got := p.Find(tt.doc); got < 0 { t.Error(got) }
+	}
+}
+`, "return 1 }", "return 2 }", "Open(", false},
+		{"a struct that a test passes", `package one
+import "reflect"
+func Keys(v any) int { t := reflect.TypeOf(v); if t == nil || t.Kind() != reflect.Struct || t.NumField() != 2 || t.Field(1).Name != "Zip" { return 0 }; return int(reflect.ValueOf(v).Field(1).Int()) }
+-- tests --
+package one
+import "testing"
+func TestKeys(t *testing.T) {
+	type place struct { City string; Zip int }
+	if Keys(place{"a", 3}) < 0 { t.Error() }
+}
+`, ".Int())", ".Int()) + 1", "Zip", false},
 		{"a receiver that is nil by mistake", `package one
 type Counter struct{ n int }
 func (c *Counter) Name(s string) string { return s + "!" }
@@ -154,6 +226,23 @@ func (c *Counter) Name(s string) string { return s + "!" }
 				t.Errorf("shown by %s", grave[0].Call)
 			}
 		})
+	}
+}
+
+// A condition that was true in every call leaves something open, where nothing else does.
+func TestOneOutcome(t *testing.T) {
+	testrun.Live(t, "builds and calls pairs of versions")
+	const old = `package one
+func Size(list []byte) int { n := len(list); if n >= 0 { n++ }; return n }
+func Kind(n uint8) string { switch { case n < 9: return "few"; case n < 255: return "many" }; return "most" }
+`
+	for was, want := range map[string]string{"n++": "a condition was true in every call: Size (line 2)", `"few"`: ""} {
+		is := map[string]string{"n++": "n += 1", `"few"`: `"f"+"ew"`}[was]
+		now := strings.Replace(old, was, is, 1)
+		p, grave := alarmsOf(t, old, now, Options{Executions: 6000})
+		if len(grave) > 0 || strings.Join(p.Doubts, "; ") != want {
+			t.Errorf("%s: %q; want %q; %+v", was, p.Doubts, want, grave)
+		}
 	}
 }
 
@@ -201,6 +290,25 @@ func Double(n int) int { return n * 2 }
 		if _, grave := alarmsOf(t, tt.old, strings.ReplaceAll(tt.old, tt.was, tt.is), Options{Executions: 2000}); len(grave) > 0 {
 			t.Errorf("%s: %+v", tt.name, grave)
 		}
+	}
+}
+
+// What tests of the new version set, and the old one does not have, is not held against the change.
+func TestAnOptionMore(t *testing.T) {
+	testrun.Live(t, "builds and calls a pair of versions")
+	const old = `package one
+type Options struct { Name string }
+type Server struct { o Options }
+func New(o Options) *Server { return &Server{o} }
+func (s *Server) Text(n int) string { return s.o.Name }
+-- tests --
+package one
+import "testing"
+func TestText(t *testing.T) { s := New(Options{Name: "a"}); if s.Text(5) == "" { t.Error() } }
+`
+	now := strings.NewReplacer("{ Name string", "{ Name string; Loud bool", "return s.o", `if s.o.Loud { return "!" }; return s.o`, `Name: "a"`, `Name: "a", Loud: true`).Replace(old)
+	if _, grave := alarmsOf(t, old, now, Options{Executions: 2000}); len(grave) > 0 {
+		t.Errorf("%+v", grave)
 	}
 }
 

@@ -58,21 +58,26 @@ func (g *gen) mutate(t *target, from *worker.Program) *worker.Program {
 // textsIn returns the texts of a program.
 func textsIn(p *worker.Program) []string {
 	var out []string
-	var find func(v *worker.Value)
-	find = func(v *worker.Value) {
-		if v.Kind == worker.String && len(out) < 16 {
-			out = append(out, v.Text)
-		}
-		for i := range v.Elems {
-			find(&v.Elems[i])
-		}
-	}
 	for i := range p.Steps {
 		for j := range p.Steps[i].Args {
-			find(&p.Steps[i].Args[j])
+			out = addTexts(out, &p.Steps[i].Args[j])
 		}
 	}
 	return out
+}
+
+// mostSaid is how many texts of a program are remembered for others to have to do with.
+const mostSaid = 16
+
+// addTexts adds the texts of a value to a list.
+func addTexts(list []string, v *worker.Value) []string {
+	if v.Kind == worker.String && len(list) < mostSaid {
+		list = append(list, v.Text)
+	}
+	for i := range v.Elems {
+		list = addTexts(list, &v.Elems[i])
+	}
+	return list
 }
 
 // mutateValue changes something in a value.

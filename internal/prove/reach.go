@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,6 +113,7 @@ type reach struct {
 	blocks, reached int
 	missed          int     // those not reached that are part of the change
 	away            []place // where those are that were not reached
+	always          []place // where one of the blocks of a statement ran each time, though none may; those that are part of the change
 }
 
 // reach returns how far into each function was come, by calls and by running the program. What is not reached in either version, and
@@ -137,19 +139,30 @@ func (r *run) reach(s *surface, f *search) map[string]reach {
 	same := make(map[string]int)
 	for i, b := range blocks[0] {
 		if !called(0, i) {
-			same[b.key+"\n"+texts[0].of(b)]++
+			same[b.text(&texts[0])]++
 		}
 	}
 	ran := r.reached[s.new.pkg.PkgPath]
 	for i, b := range blocks[1] {
 		in := out[b.key]
+		if b.otherwise {
+			if !called(1, i) && slices.ContainsFunc(b.instead, func(i int) bool { return called(1, i) }) {
+				if text := b.text(&texts[1]); same[text] > 0 {
+					same[text]--
+				} else {
+					in.always = append(in.always, place{filepath.Base(b.file), b.line})
+				}
+				out[b.key] = in
+			}
+			continue
+		}
 		in.blocks++
 		switch {
 		case called(1, i) || ran[place{filepath.Base(b.file), b.line}]:
 			in.reached++
 		default:
 			in.away = append(in.away, place{filepath.Base(b.file), b.line})
-			if text := b.key + "\n" + texts[1].of(b); same[text] > 0 {
+			if text := b.text(&texts[1]); same[text] > 0 {
 				same[text]--
 			} else {
 				in.missed++
@@ -158,6 +171,11 @@ func (r *run) reach(s *surface, f *search) map[string]reach {
 		out[b.key] = in
 	}
 	return out
+}
+
+// text is the same for a block that reads as it did.
+func (b block) text(in *sources) string {
+	return fmt.Sprintf("%s %v\n%s", b.key, b.otherwise, in.of(b))
 }
 
 // sources are the lines of files.

@@ -124,23 +124,12 @@ func unchanging(t types.Type) bool {
 	return isErrorType(t)
 }
 
-// changes reports whether a statement sets a variable, or takes its address.
+// changes reports whether a statement sets a variable or what it leads to, or takes its address.
 func (r *repeater) changes(s ast.Node, v types.Object) bool {
 	found := false
 	is := func(e ast.Expr) {
-		for {
-			switch x := ast.Unparen(e).(type) {
-			case *ast.SelectorExpr:
-				e = x.X
-				continue
-			case *ast.IndexExpr:
-				e = x.X
-				continue
-			case *ast.Ident:
-				found = found || r.info.Uses[x] == v
-			}
-			return
-		}
+		root := rootVariable(e)
+		found = found || root != nil && r.info.Uses[root] == v
 	}
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
@@ -12,6 +13,9 @@ var methods = []string{"GET", "GET", "GET", "POST", "POST", "PUT", "DELETE", "HE
 func (g *gen) request() worker.Value {
 	d := g.dict
 	method := pick(g, methods)
+	if asked := g.methodsOf(d.near); len(asked) > 0 && g.chance(40) {
+		method = pick(g, asked)
+	}
 	path := "/"
 	if len(d.paths) > 0 && g.chance(80) {
 		path = g.path(pick(g, d.paths))
@@ -47,11 +51,7 @@ func (g *gen) request() worker.Value {
 			body = g.mutateText(body)
 		}
 	}
-	for range g.rng.IntN(3) {
-		if len(d.headers) > 0 {
-			add(pick(g, d.headers), headerValue(g.headerValue()))
-		}
-	}
+	g.headersOf(d.near, add)
 	if form != "" {
 		path += "?" + form
 	}
@@ -60,9 +60,96 @@ func (g *gen) request() worker.Value {
 	return v
 }
 
+// methodsOf returns the methods of requests that code compares with.
+func (g *gen) methodsOf(key string) (out []string) {
+	for _, text := range g.dict.texts[key] {
+		if slices.Contains(methods, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// headersOf adds headers: a few that the code names, or nearly all that a function asks for, since some only count together. One may be
+// there twice, which is another thing than a list in one line.
+func (g *gen) headersOf(key string, add func(name, value string)) {
+	d := g.dict
+	near, all := d.headers[key], d.headers[""]
+	value := func(name string) string {
+		if g.chance(70) {
+			return headerValue(g.headerFor(name))
+		}
+		return headerValue(g.headerValue())
+	}
+	if len(near) > 1 && g.chance(50) {
+		again := -1
+		if g.chance(40) {
+			again = g.rng.IntN(len(near))
+		}
+		for i, name := range near[:min(len(near), 12)] {
+			if g.chance(85) || i == again {
+				add(name, value(name))
+			}
+			if i == again {
+				add(name, value(name))
+			}
+		}
+		return
+	}
+	for range g.rng.IntN(3) {
+		if len(all) > 0 {
+			name := pick(g, all)
+			if add(name, value(name)); g.chance(10) {
+				add(name, value(name))
+			}
+		}
+	}
+}
+
+// headerSamples are what clients send in headers whose names contain a word.
+var headerSamples = []struct {
+	word   string
+	values []string
+}{
+	{"method", []string{"GET", "POST", "PUT", "DELETE"}},
+	{"headers", []string{"X-Requested-With", "Content-Type", "Accept", "Origin", "X-A", "Content-Type, Accept", "x-a,x-b"}},
+	{"origin", []string{"http://example.com", "https://a.example.com", "http://localhost:8080", "null"}},
+	{"forwarded-for", []string{"192.0.2.7", "192.0.2.7, 10.0.0.1"}},
+	{"real-ip", []string{"192.0.2.7"}},
+	{"proto", []string{"https", "http"}},
+	{"host", []string{"example.com", "a.b:8080"}},
+	{"encoding", []string{"gzip", "gzip, deflate", "identity", "br;q=0.5, gzip;q=0"}},
+	{"language", []string{"en", "de-DE, en;q=0.5"}},
+	{"content-type", []string{"application/json", "application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded"}},
+	{"accept", []string{"*/*", "text/html", "application/json, text/*;q=0.5"}},
+	{"authorization", []string{"Bearer x", "Basic YTpi", "Basic x"}},
+	{"cookie", []string{"a=b", "a=b; c=d"}},
+	{"modified", []string{"Thu, 29 Feb 2024 12:30:00 GMT", "Sat, 01 Jan 2000 00:00:00 GMT"}},
+	{"match", []string{`"a"`, `W/"a"`, "*"}},
+	{"range", []string{"bytes=0-9", "bytes=-5"}},
+	{"upgrade", []string{"websocket", "h2c"}},
+	{"connection", []string{"close", "Upgrade", "keep-alive"}},
+	{"length", []string{"0", "5"}},
+}
+
+// headerFor makes what clients send in a header.
+func (g *gen) headerFor(name string) string {
+	name = strings.ToLower(name)
+	for _, s := range headerSamples {
+		if strings.Contains(name, s.word) {
+			return pick(g, s.values)
+		}
+	}
+	return g.headerValue()
+}
+
 // request makes a request for something that was registered before, if there was anything.
 func (b *builder) request() worker.Value {
 	v := b.gen.request()
+	if host := b.host(); host != "" {
+		v.Names = append(v.Names, "Host")
+		v.Elems = slices.Insert(v.Elems, len(v.Elems)-1, worker.Value{Kind: worker.String, Text: host})
+	}
 	var routes []string
 	for _, s := range b.said {
 		if _, path, ok := strings.Cut(s, " /"); ok {
@@ -82,6 +169,29 @@ func (b *builder) request() worker.Value {
 	}
 	v.Text = method + " " + path
 	return v
+}
+
+// host makes the name of a host, with or without a port, when a text was made that may be one: then it is nearly always that.
+func (b *builder) host() string {
+	var hosts []string
+	for _, s := range b.said {
+		if s != "" && len(s) < 100 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:") == "" {
+			hosts = append(hosts, s)
+		}
+	}
+	if len(hosts) == 0 || !b.chance(50) {
+		return ""
+	}
+	host := pick(b.gen, hosts)
+	switch c := b.rng.IntN(10); {
+	case c < 4 && !strings.Contains(host, ":"):
+		host += pick(b.gen, []string{":80", ":8080", ":443"})
+	case c < 5:
+		host, _, _ = strings.Cut(host, ":")
+	case c < 6:
+		host = strings.ToUpper(host)
+	}
+	return host
 }
 
 // route makes a pattern as routers take them.

@@ -11,22 +11,31 @@ import (
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
-// A seedCall is a call that the tests of the package make. An argument that cannot be read from the test is nil, and
-// made up. The receiver of a method is not among them.
-type seedCall []*worker.Value
+// A seedCall is a call that the tests of the package make, behind those that make its receiver and its arguments. The last step is the call.
+type seedCall []seedStep
 
-// maxSeeds is how many calls of one function are taken.
-const maxSeeds = 300
+// A seedStep is a call of a function or a method, or sets a field. An argument that cannot be read from the test is nil, and made up.
+// Results of earlier steps are named by their places among the steps.
+type seedStep struct {
+	key   string
+	field string          // of the type that key names
+	args  []*worker.Value // the receiver of a method comes first
+}
+
+// Limits of what is read from tests.
+const (
+	maxSeeds = 300 // of one function
+	maxRows  = 100 // of a table, for each call
+	maxSteps = 12  // of one seed
+)
 
 // findSeeds finds the calls in tests, with literals, rows of tables and elements of loops as arguments.
 func findSeeds(s *surface) map[string][]seedCall {
 	seeds := make(map[string][]seedCall)
 	for _, v := range []*side{s.old, s.new} {
-		files := v.pkg.Syntax
-		info := v.pkg.TypesInfo
-		collectSeeds(v, info, files, seeds)
+		s.collectSeeds(v, v.pkg.TypesInfo, v.pkg.Syntax, seeds)
 		if v.outer != nil {
-			collectSeeds(v, v.outer.TypesInfo, v.outer.Syntax, seeds)
+			s.collectSeeds(v, v.outer.TypesInfo, v.outer.Syntax, seeds)
 		}
 	}
 	return seeds
@@ -39,54 +48,36 @@ type scene struct {
 	rows map[*types.Struct][]*ast.CompositeLit
 }
 
-func collectSeeds(v *side, info *types.Info, files []*ast.File, seeds map[string][]seedCall) {
+func (s *surface) collectSeeds(v *side, info *types.Info, files []*ast.File, seeds map[string][]seedCall) {
 	for _, f := range files {
 		if !strings.HasSuffix(v.pkg.Fset.File(f.Pos()).Name(), "_test.go") {
 			continue
 		}
 		sc := &scene{info, make(map[types.Object][]ast.Expr), make(map[*types.Struct][]*ast.CompositeLit)}
 		sc.read(f)
-		ast.Inspect(f, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
 			}
-			var id *ast.Ident
-			switch fun := ast.Unparen(call.Fun).(type) {
-			case *ast.Ident:
-				id = fun
-			case *ast.SelectorExpr:
-				id = fun.Sel
-			case *ast.IndexExpr:
-				id, _ = fun.X.(*ast.Ident)
-			}
-			if id == nil {
-				return true
-			}
-			fn, ok := info.Uses[id].(*types.Func)
-			if !ok || fn.Pkg() == nil || strings.TrimSuffix(fn.Pkg().Path(), "_test") != v.pkg.PkgPath {
-				return true
-			}
-			key := v.keyOf(fn)
-			if key == "" { // seen from outside, it is another object
-				key = fn.Name()
-				if r := fn.Origin().Signature().Recv(); r != nil {
-					if named, ok := base(r.Type()).(*types.Named); ok {
-						key = named.Obj().Name() + "." + key
+			m := &seedMaker{surface: s, scene: sc, side: v, history: sc.historyOf(fn.Body)}
+			ast.Inspect(fn.Body, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok || call.Ellipsis != token.NoPos {
+					return true
+				}
+				key, of := m.called(call)
+				if of == nil {
+					return true
+				}
+				for _, c := range m.calls(call, of) {
+					if len(seeds[key]) < maxSeeds {
+						seeds[key] = append(seeds[key], c)
 					}
 				}
-				key = v.named(key)
-			}
-			if d := v.decls[key]; d == nil || d.test || call.Ellipsis != token.NoPos {
 				return true
-			}
-			for _, args := range sc.calls(call, fn.Signature()) {
-				if len(seeds[key]) < maxSeeds {
-					seeds[key] = append(seeds[key], args)
-				}
-			}
-			return true
-		})
+			})
+		}
 	}
 }
 
@@ -148,11 +139,14 @@ func (sc *scene) exprs(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// calls returns the arguments of a call, once for each row or element that they come from.
-func (sc *scene) calls(call *ast.CallExpr, sig *types.Signature) []seedCall {
+// A resolver says what variables and fields of rows stand for, in one row of a table.
+type resolver func(ast.Expr) ast.Expr
+
+// rowsFor returns for each row of the table, or element of the loop, that expressions come from what they stand for.
+func (sc *scene) rowsFor(list []ast.Expr) []resolver {
 	var table *types.Struct
 	most := 1
-	for _, a := range call.Args {
+	for _, a := range list {
 		ast.Inspect(a, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
@@ -170,9 +164,9 @@ func (sc *scene) calls(call *ast.CallExpr, sig *types.Signature) []seedCall {
 			return true
 		})
 	}
-	var out []seedCall
-	for i := range min(most, 100) {
-		resolve := func(e ast.Expr) ast.Expr {
+	out := make([]resolver, min(most, maxRows))
+	for i := range out {
+		out[i] = func(e ast.Expr) ast.Expr {
 			switch e := e.(type) {
 			case *ast.Ident:
 				if obj := sc.info.Uses[e]; obj != nil && len(sc.vars[obj]) > 0 {
@@ -184,10 +178,6 @@ func (sc *scene) calls(call *ast.CallExpr, sig *types.Signature) []seedCall {
 				}
 			}
 			return nil
-		}
-		args := sc.arguments(call, sig, resolve)
-		if args != nil {
-			out = append(out, args)
 		}
 	}
 	return out
@@ -205,37 +195,6 @@ func fieldOf(lit *ast.CompositeLit, st *types.Struct, name string) ast.Expr {
 		}
 	}
 	return nil
-}
-
-// arguments returns nil when nothing of the call can be read.
-func (sc *scene) arguments(call *ast.CallExpr, sig *types.Signature, resolve func(ast.Expr) ast.Expr) seedCall {
-	params := sig.Params()
-	args := make(seedCall, params.Len())
-	found := params.Len() == 0
-	for i, a := range call.Args {
-		v, ok := literalValue(sc.info, a, resolve)
-		if !ok && fieldMissing(sc, a, resolve) {
-			v, ok = worker.Value{}, true // a row that leaves the field out
-		}
-		switch {
-		case sig.Variadic() && i >= params.Len()-1:
-			if args[params.Len()-1] == nil {
-				args[params.Len()-1] = &worker.Value{Kind: worker.List}
-			}
-			if ok {
-				last := args[params.Len()-1]
-				last.Elems = append(last.Elems, v)
-				found = true
-			}
-		case i < params.Len() && ok:
-			args[i] = &v
-			found = true
-		}
-	}
-	if !found {
-		return nil
-	}
-	return args
 }
 
 func fieldMissing(sc *scene, e ast.Expr, resolve func(ast.Expr) ast.Expr) bool {
@@ -424,28 +383,4 @@ func readCallValue(info *types.Info, e *ast.CallExpr, read func(ast.Expr) (worke
 		return worker.Value{Kind: worker.Error, Text: v.Text}, true
 	}
 	return none, false
-}
-
-// fromSeed makes a program of a call in a test.
-func (g *gen) fromSeed(t *target, args seedCall) *worker.Program {
-	p := &worker.Program{After: true}
-	b := &builder{gen: g, p: p, near: t}
-	g.dict.near = t.key
-	params := t.params
-	var recv []worker.Value
-	if t.method {
-		v, _ := b.object(params[0], t.entry)
-		recv, params = []worker.Value{v}, params[1:]
-	}
-	values := make([]worker.Value, len(params))
-	for i, typ := range params {
-		if i < len(args) && args[i] != nil {
-			values[i] = clone(*args[i])
-		} else {
-			values[i] = b.value(typ)
-		}
-	}
-	at := b.call(t.entry, append(recv, values...))
-	b.follow(t.entry, at)
-	return p
 }

@@ -697,7 +697,11 @@ func (w *printer) request(v *worker.Value) expr {
 		name = w.declare("req", e, nil)
 	}
 	for i, header := range v.Names {
-		if i < len(v.Elems) {
+		switch {
+		case i >= len(v.Elems):
+		case header == "Host":
+			w.line("%s.Host, %s.URL.Host = %s, %s", name, name, w.quote(v.Elems[i].Text), w.quote(v.Elems[i].Text))
+		default:
 			w.line("%s.Header.Add(%s, %s)", name, strconv.Quote(header), w.quote(v.Elems[i].Text))
 		}
 	}

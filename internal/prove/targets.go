@@ -46,11 +46,12 @@ type surface struct {
 	ctors   map[string][]*entry
 	methods map[string][]*entry
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
-	asked   []string              // those from elsewhere that the code tells from others
+	asked   map[string][]string   // those that a declaration tells from others
+	tested  []string              // structs that tests pass, or that have the tags that the code looks for
 	rules   map[string][]fieldRule
 	danger  *danger
 	refuses bool            // calls end in front of what must not be called
-	made    []*types.Struct // made up, for decoders
+	made    []*types.Struct // without a name, for decoders
 	away    [2][]bool       // which counters of the package calls from others reached
 	awayHad map[string]int  // how many of these calls each function is used by
 	recast  map[string]bool // structs that have other fields now
@@ -70,6 +71,7 @@ func newSurface(p *pair, d *danger) *surface {
 		rules:   make(map[string][]fieldRule),
 		recast:  make(map[string]bool),
 		used:    make(map[string]bool),
+		asked:   make(map[string][]string),
 	}
 	s.compareStructs()
 	distance := p.changed()

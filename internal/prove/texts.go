@@ -32,6 +32,8 @@ func (g *gen) str() string {
 	switch n := g.rng.IntN(100); {
 	case len(d.chars[d.near]) >= fewChars && g.chance(15):
 		s = g.tokens()
+	case g.chance(8) && len(g.lengths()) > 0:
+		s = g.uniform()
 	case n < 6 && len(d.fresh.texts) > 0:
 		s = pick(g, d.fresh.texts)
 	case n < 25 && len(near) > 0:
@@ -72,7 +74,7 @@ func (b *builder) str() string {
 	default:
 		s = b.gen.str()
 	}
-	if len(b.said) < 16 {
+	if len(b.said) < mostSaid {
 		b.said = append(b.said, s)
 	}
 	return s
@@ -137,16 +139,24 @@ func (g *gen) uniform() string {
 		}
 	}
 	n := g.length()
-	if near := g.dict.numbers[g.dict.near]; len(near) > 0 && g.chance(50) {
-		if m := pick(g, near); m > 0 && m < 200 {
-			n = int(m)
-		}
+	if lengths := g.lengths(); len(lengths) > 0 && g.chance(70) {
+		n = pick(g, lengths)
 	}
 	b := make([]byte, min(n, 300))
 	for i := range b {
 		b[i] = from[g.rng.IntN(len(from))]
 	}
 	return string(b)
+}
+
+// lengths returns the numbers of the code that may be the length of a text.
+func (g *gen) lengths() (out []int) {
+	for _, n := range g.dict.numbers[g.dict.near] {
+		if n > 3 && n < 200 {
+			out = append(out, int(n))
+		}
+	}
+	return out
 }
 
 // random makes a string of characters that the code knows.

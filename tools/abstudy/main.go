@@ -6,6 +6,10 @@
 // Benchmarks of the standard library are compared with themselves, and with versions of which every hundredth, fiftieth,
 // twentieth or tenth operation is done twice. Each change that is called between the former is a false call.
 //
+// With -hone, the program itself makes the comparisons, all benchmarks at once, and nothing runs in turn:
+//
+//	go run ./tools/abstudy -hone ./hone -load 1 -budget 4s -same 13 -changed 4 -changes 0,3 -log front.json
+//
 // A second table deals the pairs that were measured of identical programs out again, many times: in another order, each
 // side as likely to be the old one, with the change put on top by calculation. That says more about rare events than there
 // is time to measure, of the same noise. With -table files that were written before make the tables.
@@ -46,6 +50,7 @@ type study struct {
 	changes             []int // nil is all
 	bench               string
 	budget              time.Duration
+	hone                string // the program that compares; "" is the code of this one
 	log                 *json.Encoder
 }
 
@@ -55,7 +60,7 @@ func main() {
 	var s study
 	flag.IntVar(&s.same, "same", 3, "times to compare each benchmark with itself")
 	flag.IntVar(&s.changed, "changed", 1, "times to compare it with each change")
-	flag.Func("changes", "percents of change to have, such as 0,2,5; all of 0, 1, 2, 5 and 10 when not given", func(v string) error {
+	flag.Func("changes", "percents of change to have, such as 0,2,5; all of 0, 1, 2, 3, 5 and 10 when not given", func(v string) error {
 		for _, one := range strings.Split(v, ",") {
 			n, err := strconv.Atoi(one)
 			if err != nil || !slices.Contains(changes, n) {
@@ -68,6 +73,7 @@ func main() {
 	flag.IntVar(&s.load, "load", 0, "processes that keep the machine busy meanwhile")
 	flag.StringVar(&s.bench, "bench", ".", "benchmarks")
 	flag.DurationVar(&s.budget, "budget", 20*time.Second, "time for each comparison")
+	flag.StringVar(&s.hone, "hone", "", "have the hone program `FILE` compare, without benchmarks in turn")
 	file := flag.String("log", "abstudy.json", "add what was measured to `FILE`")
 	table := flag.Bool("table", false, "measure nothing: make the tables of the files that are named")
 	burn := flag.Bool("burn", false, "keep the machine busy until the end of standard input")
@@ -95,11 +101,12 @@ type trial struct {
 	Hi      float64         `json:"hi"`
 	Within  float64         `json:"within"`
 	Verdict stat.Verdict    `json:"verdict"`
-	Took    float64         `json:"took"`  // seconds
-	Whole   float64         `json:"whole"` // with building and getting to know the benchmark
-	Pairs   []float64       `json:"pairs"` // logarithms of ratios
-	InTurn  stat.Verdict    `json:"in_turn"`
-	Medians float64         `json:"medians"` // their ratio, in turn
+	Took    float64         `json:"took"`        // seconds
+	Whole   float64         `json:"whole"`       // with building and getting to know the benchmark
+	Pairs   []float64       `json:"pairs"`       // logarithms of ratios
+	N       int             `json:"n,omitempty"` // pairs, where hone does not say what they were
+	InTurn  stat.Verdict    `json:"in_turn,omitempty"`
+	Medians float64         `json:"medians,omitempty"` // their ratio, in turn
 	Load    json.RawMessage `json:"load"`
 }
 
@@ -141,7 +148,11 @@ func (s *study) run(file string) error {
 			if err != nil {
 				return err
 			}
-			if err := s.compare(ctx, old, new, change); err != nil {
+			compare := s.compare
+			if s.hone != "" {
+				compare = s.askHone
+			}
+			if err := compare(ctx, old, new, change); err != nil {
 				return err
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/stat"
 )
 
-var changes = []int{0, 1, 2, 5, 10}
+var changes = []int{0, 1, 2, 3, 5, 10}
 
 // tables writes what the trials of files show.
 func tables(w io.Writer, budget time.Duration, files []string) error {
@@ -54,7 +54,7 @@ func measured(w io.Writer, all []trial) {
 	fmt.Fprintf(w, "| change | comparisons | hone: found | wrong | undecided | same | s each | with building | in turn: found | wrong | nothing found |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	var loads []float64
 	for _, change := range changes {
-		var of, found, wrong, undecided, same, found2, wrong2 int
+		var of, found, wrong, undecided, same, ofInTurn, found2, wrong2 int
 		took, whole := 0.0, 0.0
 		count := func(v stat.Verdict, found, wrong *int) {
 			switch {
@@ -76,7 +76,10 @@ func measured(w io.Writer, all []trial) {
 				loads = append(loads, load)
 			}
 			count(t.Verdict, &found, &wrong)
-			count(t.InTurn, &found2, &wrong2)
+			if t.InTurn != "" {
+				ofInTurn++
+				count(t.InTurn, &found2, &wrong2)
+			}
 			switch t.Verdict {
 			case stat.Same:
 				same++
@@ -88,7 +91,7 @@ func measured(w io.Writer, all []trial) {
 			continue
 		}
 		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %.1f | %.1f | %s | %s | %s |\n", changeName(change), of, percent(found, of), percent(wrong, of), percent(undecided, of),
-			percent(same, of), took/float64(of), whole/float64(of), percent(found2, of), percent(wrong2, of), percent(of-found2-wrong2, of))
+			percent(same, of), took/float64(of), whole/float64(of), percent(found2, ofInTurn), percent(wrong2, ofInTurn), percent(ofInTurn-found2-wrong2, ofInTurn))
 	}
 	if len(loads) > 0 {
 		slices.Sort(loads)
@@ -111,7 +114,7 @@ func pools(all []trial) (names []string, pairs map[string][]float64, each map[st
 	pairs, each = map[string][]float64{}, map[string]float64{}
 	took := map[string]float64{}
 	for _, t := range all {
-		if t.Change != 0 {
+		if t.Change != 0 || len(t.Pairs) == 0 {
 			continue
 		}
 		if pairs[t.Bench] == nil {

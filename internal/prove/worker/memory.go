@@ -7,8 +7,8 @@ import (
 )
 
 // A memory is how much a worker may take. The limit is of what is in use. As much again may be garbage, or not Go's: the collector runs
-// the more often the closer it gets to that, so that it is what a worker takes of the machine at most, but for what a call takes until the
-// next look.
+// the more often the closer it gets to that. A call can ask for more before anybody looks, since nothing else runs while a large text is
+// copied; the system refuses that, where it can.
 type memory struct {
 	limit uint64 // 0 is none
 	base  uint64 // what the worker took before the first call
@@ -23,6 +23,7 @@ func newMemory(limit uint64) *memory {
 	if limit > 0 {
 		m.base = m.total()
 		debug.SetMemoryLimit(int64(m.base + 2*limit))
+		limitData(2*limit + limit/4)
 	}
 	return m
 }

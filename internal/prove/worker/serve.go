@@ -81,7 +81,6 @@ const maxFrame = 256 << 20
 func Serve(t Table) {
 	debug.SetGCPercent(400)
 	runtime.GOMAXPROCS(1) // as little as possible shall depend on what else the machine does
-	limitMemory()
 	findMemory()
 	t.names = make(map[reflect.Type]string)
 	for name, of := range t.Types {

@@ -64,7 +64,11 @@ func newRequest(v *worker.Value) *http.Request {
 	}
 	r.RequestURI, r.RemoteAddr = target, "192.0.2.1:1234"
 	for i, name := range v.Names {
-		if i < len(v.Elems) {
+		switch {
+		case i >= len(v.Elems):
+		case name == "Host": // which a server takes out of the header
+			r.Host, r.URL.Host = v.Elems[i].Text, v.Elems[i].Text
+		default:
 			r.Header.Add(name, v.Elems[i].Text)
 		}
 	}

@@ -1,0 +1,98 @@
+package prove
+
+import (
+	"strings"
+
+	"github.com/hone-perf/hone/internal/prove/worker"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// kind says what a difference is, and in which version what happens.
+func (d *finding) kind() string {
+	switch {
+	case d.path == worker.StandardError:
+		return "output on standard error"
+	case d.layer == worker.LayerEmpty && strings.HasSuffix(d.path, " type"):
+		return "the type behind an interface"
+	case d.layer == worker.LayerPanic:
+		if d.path != "outcome" || d.old == "nothing" || d.new == "nothing" {
+			break
+		}
+		if d.old == "panics" {
+			return "the old version panics, the new one does not"
+		}
+		if d.new == "panics" {
+			return "the new version panics, the old one does not"
+		}
+		if d.old == "returns" {
+			return "the new version " + d.new + ", the old one returns"
+		}
+		return "the old version " + d.old + ", the new one " + d.new
+	case d.layer == worker.LayerError:
+		if d.old == "nil" {
+			return "the new version returns an error, the old one does not"
+		}
+		return "the old version returns an error, the new one does not"
+	}
+	return layerNames[d.layer]
+}
+
+var layerNames = map[worker.Layer]string{
+	worker.LayerPanic:  "one version makes a call that the other does not",
+	worker.LayerResult: "another result",
+	worker.LayerShared: "arguments or shared memory",
+	worker.LayerEmpty:  "nil or empty",
+	worker.LayerText:   "text of an error",
+}
+
+// difference writes a finding for people.
+func (f *search) difference(d *finding) report.Difference {
+	text := f.show(d.program, d.step)
+	out := report.Difference{
+		Layer: string(rune(d.layer)), Kind: d.kind(), Grave: d.alarms() || f.opt.Strict, Function: d.fn,
+		File: d.target.file, Line: d.target.line, Call: text.call, Imports: text.imports, What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
+		Calls: d.calls, Also: d.also,
+	}
+	if d.cause != "" && d.cause != f.ownKey(d) {
+		out.Cause = f.causeName(d.cause)
+	}
+	if d.layer == worker.LayerPanic {
+		for i, text := range []*string{&out.Old, &out.New} {
+			for _, l := range d.lines[i] {
+				if *text == "panics" && l.Step == d.step && l.Path == "panic" {
+					*text += ": " + l.Text
+				}
+			}
+		}
+	}
+	if root := rootOf(d.path); root != d.path || d.layer == worker.LayerEmpty {
+		a, b := wholeOf(d.lines[0], d.step, root), wholeOf(d.lines[1], d.step, root)
+		if a != "" && b != "" && a != b {
+			pkg := f.new.pkg.Types.Name() + "."
+			out.What, out.Old, out.New = root, strings.ReplaceAll(a, pkg, ""), strings.ReplaceAll(b, pkg, "")
+		}
+	}
+	if rest, ok := strings.CutPrefix(out.What, "argument "); ok {
+		if _, name, ok := strings.Cut(rest, " "); ok && (name == "status" || strings.HasPrefix(name, "header ") || strings.HasPrefix(name, "body")) {
+			out.What = name
+		}
+	}
+	return out
+}
+
+// rootOf returns the result or argument that a path leads into.
+func rootOf(path string) string {
+	root, _, _ := strings.Cut(path, "[")
+	root, _, _ = strings.Cut(root, ".")
+	return strings.TrimSuffix(root, " length")
+}
+
+// wholeOf returns a result or argument in one piece, or "".
+func wholeOf(lines []worker.Line, step int, root string) string {
+	for _, l := range lines {
+		if l.Layer == worker.LayerWhole && l.Step == step && l.Path == root {
+			return l.Text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,68 @@
+package prove
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/report"
+)
+
+// verdict decides.
+func (r *run) verdict() {
+	p := r.proof
+	p.Verdict = report.Proven
+	if r.unchanged {
+		p.Verdict = report.Unchanged
+	}
+	for _, c := range p.Checks {
+		if c.Outcome == report.Failed {
+			p.Verdict = report.Different
+			p.Reasons = append(p.Reasons, c.Name+" failed")
+		}
+	}
+	if len(r.unreached) > 0 {
+		r.doubts = append(r.doubts, "not reached: "+strings.Join(r.unreached, ", "))
+	}
+	if len(r.few) > 0 {
+		r.doubts = append(r.doubts, "called too few times in both versions: "+strings.Join(r.few, ", "))
+	}
+	if len(r.partly) > 0 {
+		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
+	}
+	if len(r.always) > 0 {
+		r.doubts = append(r.doubts, "a condition was true in every call: "+strings.Join(r.always, ", "))
+	}
+	grave := 0
+	for _, d := range p.Differences {
+		if d.Grave {
+			grave++
+		}
+	}
+	if grave > 0 {
+		p.Verdict = report.Different
+	}
+	if p.Verdict == report.Different {
+		return // how fast it is does not change that, and stands beside it
+	}
+	if len(r.doubts) > 0 {
+		p.Verdict = report.NotProven
+		p.Doubts = r.doubts
+		p.Reasons = append(p.Reasons, r.doubts...)
+	}
+	if len(r.few) > 0 {
+		r.hint(hint.Option{Name: "for"}, " or ", hint.Option{Name: "calls"}, " gives more calls")
+	}
+	if p.Executions > 0 {
+		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
+		if c := r.fewest; c != nil && len(r.doubts) == 0 {
+			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s had the fewest calls, %d of the required %d", r.hit, counted(r.blocks, "block"), c.name, c.had, c.needs))
+		}
+	}
+	switch p.Pace {
+	case report.PaceSlower:
+		p.Verdict = report.Slower
+	case report.PaceHeavier:
+		p.Verdict = report.Heavier
+	}
+}
