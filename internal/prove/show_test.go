@@ -262,6 +262,7 @@ func TestShownValues(t *testing.T) {
 			"kindFloats(float32(math_.NaN()), math_.Inf(-1), ratio(math_.Inf(1)), complex(2, 1), complex128(complex(math_.Copysign(0, -1), math_.Copysign(0, -1))))"},
 		{"kindTexts", []worker.Value{text("a; b\n" + strings.Repeat("x", 300)), {Kind: worker.String, Text: "\xff", Int: 3}, text("é"), text("a"), list(num(1))},
 			`kindTexts("a; b\n" + strings.Repeat("x", 300), append(make([]byte, 0, 4), "\xff"...), "é", bits("a"), [4]byte{1})`},
+		{"kindTexts", []worker.Value{text(""), text(""), text(""), text(""), list(num(1), num(2), num(3), num(4), num(5))}, `kindTexts("", []byte(""), "", bits(""), [4]byte{1, 2, 3, 4})`},
 		{"kindVariadic", []worker.Value{text(""), list(of("int64", num(5)), of("float64", floatValue(5)), of("cases", text("")), of("small", num(1)), of("*int", worker.Value{}), worker.Value{}, of("int", num(7)))},
 			`kindVariadic("", int64(5), float64(5), nil, small(1), (*int)(nil), nil, 7)`},
 		{"small.double", []worker.Value{num(3)}, "small(3).double()"},
