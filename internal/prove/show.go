@@ -367,10 +367,7 @@ func (w *printer) value(v *worker.Value, t types.Type) expr {
 	case *types.Slice:
 		return w.slice(v, t, u)
 	case *types.Array:
-		// Mutations of lists may have made it longer. The workers leave the rest out, too.
-		fits := *v
-		fits.Elems = v.Elems[:min(int64(len(v.Elems)), u.Len())]
-		return exactly("%s{%s}", w.typeName(t), w.elements(&fits, u.Elem()))
+		return exactly("%s{%s}", w.typeName(t), w.elements(fitting(v, u), u.Elem()))
 	case *types.Map:
 		return w.mapOf(v, t, u)
 	case *types.Struct:

@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"go/types"
 	"math"
 	"path/filepath"
 	"strings"
@@ -276,6 +277,11 @@ func TestShownValues(t *testing.T) {
 			t.Errorf("%s is shown as\n%s\nwant\n%s", tt.name, got.call, tt.want)
 		}
 		add(&body, imports, got, i)
+	}
+	// Generated benchmarks, and calls for goroutines, are written by another printer.
+	long := list(num(1), num(2), num(3), num(4), num(5))
+	if got, want := newCoder(s).value(&long, types.NewArray(types.Typ[types.Uint8], 4)), "[4]uint8{(uint8)(1), (uint8)(2), (uint8)(3), (uint8)(4)}"; got != want {
+		t.Errorf("an array that was made too long is written as %s, want %s", got, want)
 	}
 	// A result that is in a field which only the old version has is not written, and has to be used all the same.
 	gone := worker.Value{Kind: worker.Struct, Names: []string{"gone"}, Elems: []worker.Value{{Kind: worker.Ref}}}
