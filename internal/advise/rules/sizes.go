@@ -10,7 +10,8 @@ import (
 // Of the sizes of texts that samples tell.
 const (
 	leastRoom  = 32      // that is worth a word; smaller objects share memory, and samples of them do not tell how large they are
-	mostRoom   = 4 << 10 // where a text is short now and then, no more than that is wasted
+	mostRoom   = 64      // more is what the inputs of one profile need, and who reads the code asks why; the steps up to there are most of all steps
+	mostUsual  = 4 << 10 // of larger texts those steps are a small part
 	fewSamples = 4       // of one size are chance
 )
 
@@ -34,8 +35,8 @@ const (
 	halfOfAdding  = 0.25
 )
 
-// usualSize returns how many bytes at least half of the texts took that are put together at some nodes, as a power of two: profiles tell how large
-// the arrays were that they were in on the way. It is 0 where there are too few samples to tell, and where texts are very small or large.
+// usualSize returns the room to begin with for texts that are put together at some nodes: as many bytes as at least half of them took, as a power of
+// two, since profiles tell how large the arrays were that they were in on the way; but no more than mostRoom. It is 0 where there are too few samples to tell, and where texts are very small or large.
 func usualSize[N ast.Node](p *advise.Pass, nodes []N, match func(*cost.Chain) bool, arrays func(size int64) float64, share float64) int64 {
 	sizes := map[int64]*cost.Cost{}
 	lines := map[int]bool{}
@@ -70,8 +71,8 @@ func usualSize[N ast.Node](p *advise.Pass, nodes []N, match func(*cost.Chain) bo
 			usual = max(usual, size)
 		}
 	}
-	if usual > mostRoom {
+	if usual > mostUsual {
 		return 0
 	}
-	return usual
+	return min(usual, mostRoom)
 }

@@ -97,6 +97,7 @@ const (
 	PrintsItself          Fact = "prints-itself"
 	NotAsStrconv          Fact = "not-as-strconv"
 	CallChangesBytes      Fact = "call-changes-bytes"
+	FieldNeedsBytes       Fact = "field-needs-bytes"
 	VerbUnknown           Fact = "verb-unknown"
 	TooFewArguments       Fact = "too-few-arguments"
 	TooManyArguments      Fact = "too-many-arguments"
