@@ -137,7 +137,7 @@ var missingFacts = map[missing.Fact]string{
 	missing.NotABuilder:           "a strings.Builder cannot do all that is done with the Buffer",
 	missing.NotABuilderFor:        "a strings.Builder cannot take the place of %s: there is %s",
 	missing.NotABuilderAt:         "a strings.Builder cannot take the place of %s: there is another use at line %s",
-	missing.NotByVarAlone:         "%s is not declared by var alone, without a value",
+	missing.NotDeclaredEmpty:      "%s is not declared empty, in a declaration of its own",
 
 	missing.CountUnknown:     "the number of iterations is not known before the loop",
 	missing.ElementsUnknown:  "the number of elements is not known before the loop",

@@ -137,7 +137,7 @@ const (
 	NotABuilder           Fact = "not-a-builder"
 	NotABuilderFor        Fact = "not-a-builder-for"
 	NotABuilderAt         Fact = "not-a-builder-at"
-	NotByVarAlone         Fact = "not-by-var-alone"
+	NotDeclaredEmpty      Fact = "not-declared-empty"
 )
 
 // Room and sizes.
