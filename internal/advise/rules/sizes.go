@@ -35,8 +35,11 @@ const (
 	halfOfAdding  = 0.25
 )
 
-// usualSize returns the room to begin with for texts that are put together at some nodes: as many bytes as at least half of them took, as a power of
-// two, since profiles tell how large the arrays were that they were in on the way; but no more than mostRoom. It is 0 where there are too few samples to tell, and where texts are very small or large.
+// roomFor returns with how much room texts of a usual size begin, or 0 for none.
+func roomFor(usual int64) int64 { return min(usual, mostRoom) }
+
+// usualSize returns how many bytes at least half of the texts took that are put together at some nodes, as a power of two: profiles tell how large
+// the arrays were that they were in on the way. It is 0 where there are too few samples to tell, and where texts are very small or large.
 func usualSize[N ast.Node](p *advise.Pass, nodes []N, match func(*cost.Chain) bool, arrays func(size int64) float64, share float64) int64 {
 	sizes := map[int64]*cost.Cost{}
 	lines := map[int]bool{}
@@ -74,5 +77,5 @@ func usualSize[N ast.Node](p *advise.Pass, nodes []N, match func(*cost.Chain) bo
 	if usual > mostUsual {
 		return 0
 	}
-	return min(usual, mostRoom)
+	return usual
 }
