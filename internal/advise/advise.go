@@ -55,7 +55,7 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	if err != nil {
 		return nil, err
 	}
-	c := cost.Collect(ctx, inputs, t.class, opt.Least, func(l *cost.Line) bool { return t.place(l.Func, l.Key.File, l.Key.Line) != "" })
+	c := cost.Collect(ctx, inputs, cost.Whose{Class: t.class, Untimed: t.untimed}, opt.Least, func(l *cost.Line) bool { return t.place(l.Func, l.Key.File, l.Key.Line) != "" })
 	t.sayMissing()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -113,6 +113,9 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	for _, m := range []cost.Metric{cost.CPU, cost.BytesMade} {
 		if share := c.Part(&c.Tests, m); share > 0.5 && (m == cost.CPU || c.Total[cost.CPU] == 0) {
 			t.notes.add("%s of %s is in test and benchmark code, which hone does not examine", unit.Share(share), cost.Metrics[m].Short)
+		}
+		if all := c.Total[m] + c.Untimed[m]; all > 0 && float64(c.Untimed[m]) > 0.1*float64(all) && (m == cost.CPU || c.Total[cost.CPU] == 0) {
+			t.notes.add("%s of %s is what benchmarks do while their timer does not run; it is left out", unit.Share(float64(c.Untimed[m])/float64(all)), cost.Metrics[m].Short)
 		}
 	}
 	out.Notes = append(append(out.Notes, hint.Said(c.Notes...)...), t.notes.Texts...)

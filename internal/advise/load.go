@@ -60,6 +60,7 @@ type tree struct {
 	taken   time.Time // when the profiles were; zero when it is not known
 	afar    bool      // they are of a store: when a file was written here says nothing about them
 	lost    []lost
+	apart   map[string][]span // of test files that profiles name: what benchmarks do not time
 	notes   notes
 
 	units    []*code.Package
@@ -116,7 +117,7 @@ func openTree(ctx context.Context, dir string, flags []string, in []*recording.R
 		return nil, err
 	}
 	t := &tree{
-		ctx: ctx, dir: dir, env: command.Env, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[cost.LineKey]cost.Class{},
+		ctx: ctx, dir: dir, env: command.Env, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[cost.LineKey]cost.Class{}, apart: map[string][]span{},
 	}
 	opt := gosrc.Options{Dir: dir, GOROOT: about.GOROOT, GOMODCACHE: about.GOMODCACHE}
 	if gomod := about.GOMOD; gomod != "" && gomod != os.DevNull {

@@ -54,6 +54,10 @@ type Options struct {
 	// Say is told what is going on. It may be nil.
 	Say func(text string)
 
+	// Enough is asked when each benchmark ran once on both sides, which already tells how much it allocates, and then each time that one is
+	// decided. If it says that more would change nothing, measuring ends. It may be nil.
+	Enough func(d *recording.Duel) bool
+
 	name       string        // of the commands in the answer; "" is what they are
 	countLimit time.Duration // of a run in which instructions are counted; 0 is two minutes. What comes before benchmarks takes longer then, too
 }
@@ -100,6 +104,7 @@ type duel struct {
 	courts   []int  // cores for duets
 	dir      string // that is thrown away in the end
 	valgrind string // that counts instructions; or ""
+	ended    bool   // since somebody knew enough
 	mu       sync.Mutex
 }
 
@@ -216,10 +221,13 @@ func (d *duel) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := d.first(ctx); err != nil || d.ended {
+		return err
+	}
 	if err := d.noise(ctx); err != nil {
 		return err
 	}
-	if err := d.rounds(ctx); err != nil {
+	if err := d.rounds(ctx); err != nil || d.ended {
 		return err
 	}
 	if d.valgrind != "" {

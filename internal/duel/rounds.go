@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/stat"
 )
 
 // mostCourts is at how many cores there are duets at the same time. Each is between two programs on one core, and
@@ -133,6 +134,46 @@ func (d *duel) rounds(ctx context.Context) error {
 	})
 }
 
+// first runs one pair of each row, for somebody who may know enough then.
+func (d *duel) first(ctx context.Context) error {
+	if d.opt.Enough == nil {
+		return nil
+	}
+	rows := d.runnable()
+	err := d.work(ctx, func() *job {
+		if len(rows) == 0 {
+			return nil
+		}
+		r := rows[0]
+		rows = rows[1:]
+		return d.pairing(ctx, r, func() {})
+	})
+	if err == nil {
+		d.enough()
+	}
+	return err
+}
+
+// enough ends all rows if somebody knows enough.
+func (d *duel) enough() {
+	if d.opt.Enough == nil || d.ended {
+		return
+	}
+	now := *d.out
+	now.Within = cmp.Or(now.Within, stat.DefaultWithin)
+	now.Benchmarks = nil
+	for _, r := range d.rows {
+		now.Benchmarks = append(now.Benchmarks, r.DuelBenchmark)
+	}
+	if d.ended = d.opt.Enough(&now); !d.ended {
+		return
+	}
+	d.out.Within = now.Within
+	for _, r := range d.runnable() {
+		r.Stop = "time"
+	}
+}
+
 // inTurn returns the rows that took the least time so far. Where time is limited, a benchmark that runs for seconds would leave none for a dozen
 // that are decided in one.
 func inTurn(rows []*row) []*row {
@@ -164,7 +205,9 @@ func (d *duel) pairing(ctx context.Context, r *row, landed func()) *job {
 				return
 			}
 			r.Pairs = append(r.Pairs, p)
-			d.look(r)
+			if d.look(r); r.Stop == "decided" {
+				d.enough()
+			}
 			d.say("%s: %s, %d of %d decided", r.Name, pairsText(len(r.Pairs)), len(d.rows)-len(d.runnable()), len(d.rows))
 		},
 	}

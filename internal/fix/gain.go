@@ -6,8 +6,11 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -45,6 +48,10 @@ func (y *trial) rows() []report.CompareRow {
 // that saves 4 % would be kept or not by how busy the machine was.
 func (y *trial) gains() {
 	rows := y.rows()
+	if y.vain != "" {
+		y.refuse(true, "%s", y.vain)
+		return
+	}
 	if len(rows) == 0 {
 		why := "no benchmark reaches it, and none could be generated"
 		if c := y.proof.Speed; c != nil && len(c.Identical) > 0 {
@@ -179,6 +186,69 @@ func (y *trial) gains() {
 	default:
 		y.refuse(true, "no gain: %s", said(&rows[0]))
 	}
+}
+
+// enough reports whether it is known while benchmarks run that a patch is not worth it: each of them ran once, and none allocates less where that
+// is all that the finding says, or one is slower for sure.
+func (y *trial) enough(d *recording.Duel) bool {
+	y.vain = y.savesNoMemory(d)
+	if y.vain == "" && !y.finding.Live {
+		y.vain = slowerForSure(d)
+	}
+	return y.vain != ""
+}
+
+// savesNoMemory says that no benchmark allocates less with a patch that is only to save memory. What is allocated in a run is the same in each, as
+// far as that matters here, so that one run tells it.
+func (y *trial) savesNoMemory(d *recording.Duel) string {
+	if len(y.finding.Savings) == 0 || y.finding.Live || slices.ContainsFunc(y.finding.Savings, func(s report.Saving) bool { return !strings.HasPrefix(s.Metric, "alloc_") }) {
+		return ""
+	}
+	least := 1 - min(leastLoss, y.least)
+	name := ""
+	for i := range d.Benchmarks {
+		b := &d.Benchmarks[i]
+		if b.Only != "" || b.Error != "" {
+			continue
+		}
+		if len(b.Pairs) == 0 {
+			return ""
+		}
+		for _, p := range b.Pairs {
+			_, counted := p.Old["allocs/op"]
+			if !counted || p.New["allocs/op"] < p.Old["allocs/op"] || p.New["B/op"] < least*p.Old["B/op"] {
+				return ""
+			}
+		}
+		name = cmp.Or(name, b.Name)
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("no gain: allocations of %s are the same", name)
+}
+
+// slowerForSure says which benchmark is slower than a patch may make it, whatever others do.
+func slowerForSure(d *recording.Duel) string {
+	decided := *d
+	decided.Benchmarks = slices.DeleteFunc(slices.Clone(d.Benchmarks), func(b recording.DuelBenchmark) bool { return b.Stop != "decided" })
+	if len(decided.Benchmarks) == 0 {
+		return ""
+	}
+	s, err := prove.SpeedOf(&decided)
+	if err != nil || s.Report == nil {
+		return ""
+	}
+	for i := range s.Report.Rows {
+		row := &s.Report.Rows[i]
+		if !row.What.IsTime() || row.Verdict != report.Worse {
+			continue
+		}
+		if row.What != report.Throughput && row.Lo > 1+maxRisk || row.What == report.Throughput && row.Hi < 1/(1+maxRisk) {
+			return "slower: " + said(row)
+		}
+	}
+	return ""
 }
 
 // tooLittle refuses a patch that gains less than it has to. Where it is not known how long a benchmark takes, it may yet turn out to gain more.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -197,5 +198,53 @@ func TestBeats(t *testing.T) {
 	}
 	if !(&trial{score: 1}).beats(nil, 0.03) {
 		t.Error("the first is not taken")
+	}
+}
+
+// What is known to be in vain while benchmarks run ends them: a patch for memory alone that saves none, and one that slows one of them down.
+func TestEnough(t *testing.T) {
+	pair := func(ns, bytes, allocs float64) recording.DuelPair {
+		return recording.DuelPair{Old: map[string]float64{"cpu-ns/op": 100, "B/op": 1000, "allocs/op": 10}, New: map[string]float64{"cpu-ns/op": ns, "B/op": bytes, "allocs/op": allocs}}
+	}
+	times := func(stop string, p recording.DuelPair) (b recording.DuelBenchmark) {
+		b = recording.DuelBenchmark{Name: "A", How: recording.Duet, Unit: "cpu-ns/op", Stop: stop, Iters: 100}
+		for range 20 {
+			b.Pairs = append(b.Pairs, p)
+		}
+		return b
+	}
+	memory := []report.Saving{{Metric: "alloc_space"}, {Metric: "alloc_objects"}}
+	both := append([]report.Saving{{Metric: "cpu"}}, memory...)
+	none := recording.DuelBenchmark{Name: "B"}
+	for _, tt := range []struct {
+		name    string
+		savings []report.Saving
+		live    bool
+		rows    []recording.DuelBenchmark
+		want    string
+	}{
+		{"as many allocations", memory, false, []recording.DuelBenchmark{times("", pair(100, 1000, 10))}, "no gain: allocations of A are the same"},
+		{"a few bytes less", memory, false, []recording.DuelBenchmark{times("", pair(100, 995, 10))}, "no gain: allocations of A are the same"},
+		{"fewer allocations", memory, false, []recording.DuelBenchmark{times("", pair(100, 1000, 9))}, ""},
+		{"fewer bytes", memory, false, []recording.DuelBenchmark{times("", pair(100, 900, 10))}, ""},
+		{"fewer in another benchmark", memory, false, []recording.DuelBenchmark{times("", pair(100, 1000, 10)), times("", pair(100, 1000, 9))}, ""},
+		{"another benchmark did not run yet", memory, false, []recording.DuelBenchmark{times("", pair(100, 1000, 10)), none}, ""},
+		{"it is to save time as well", both, false, []recording.DuelBenchmark{times("", pair(100, 1000, 10))}, ""},
+		{"it is about what is held", memory, true, []recording.DuelBenchmark{times("", pair(100, 1000, 10))}, ""},
+		{"slower, not decided", both, false, []recording.DuelBenchmark{times("", pair(150, 1000, 9))}, ""},
+		{"slower", both, false, []recording.DuelBenchmark{times("decided", pair(150, 1000, 9)), none}, "slower: CPU time of A +50%"},
+		{"a little slower", both, false, []recording.DuelBenchmark{times("decided", pair(103, 1000, 9)), none}, ""},
+		{"slower, and about what is held", memory, true, []recording.DuelBenchmark{times("decided", pair(150, 1000, 9)), none}, ""},
+	} {
+		y := &trial{finding: &report.Finding{Savings: tt.savings, Live: tt.live}, least: 0.03}
+		enough := y.enough(&recording.Duel{Within: 0.01, Alpha: 0.05, Benchmarks: tt.rows})
+		if enough != (tt.want != "") || !strings.HasPrefix(y.vain, tt.want) {
+			t.Errorf("%s: %v, %q; want %q", tt.name, enough, y.vain, tt.want)
+		}
+		if y.proof = new(report.Proof); enough {
+			if y.gains(); y.reason != y.vain || !y.decided {
+				t.Errorf("%s: refused for %q, decided %v", tt.name, y.reason, y.decided)
+			}
+		}
 	}
 }

@@ -48,6 +48,7 @@ type trial struct {
 	least     float64           // share that it has to gain
 	short     bool              // it gains less than that, and nothing else speaks against it
 	most      report.CompareRow // what it gains most of then
+	vain      string            // why it is not worth it, whatever else would be measured
 
 	raced time.Duration // how long benchmarks of both versions took
 	doing string        // what was begun last, and when
@@ -204,11 +205,12 @@ func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 			if !race.Generated { // those in the tests, which are there in the end as well
 				y.race = &race
 			}
+			race.Enough = y.enough
 			return r.faster(ctx, race)
 		},
 	}
 	opt.Hopeless = func(p *report.Proof, sure bool) bool {
-		judged := trial{finding: y.finding, least: y.least, proof: p}
+		judged := trial{finding: y.finding, least: y.least, proof: p, vain: y.vain}
 		judged.gains()
 		return judged.reason != "" && (judged.decided || !sure)
 	}
@@ -271,7 +273,7 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 	// Of a dozen benchmarks one may well seem a little slower by chance. Those that do are asked once more.
 	if names := hardlySlower(c.Rows); len(names) > 0 && r.opt.Workload == nil {
 		race.Limit = max(race.Limit-time.Since(began), leastLimit)
-		race.Bench, race.Noise = "^("+strings.Join(names, "|")+")$", s.Noise
+		race.Bench, race.Noise, race.Enough = "^("+strings.Join(names, "|")+")$", s.Noise, nil
 		second, err := prove.Faster(ctx, race)
 		if err != nil {
 			return s, err

@@ -128,21 +128,22 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	if len(dirs) == 0 {
 		return nil
 	}
+	overlay, err := oldTests(pairs)
+	if err != nil {
+		return err
+	}
+	if overlay != "" {
+		defer os.RemoveAll(filepath.Dir(overlay))
+	}
+	if r.opt.Stop && overlay == "" {
+		return r.plainTests(ctx, dirs)
+	}
 	race, why := hasRace(ctx, r.goNew())
 	how := "tests"
 	if race {
 		how = "tests, with -race"
 	}
-	old := r.opt.Tests.before(dirs)
-	var err error
-	if old == nil {
-		r.opt.Say("running the tests of the old version")
-		old, err = r.limitedTests(ctx, r.goOld(), dirs, race, false, "")
-		if errors.Is(err, errLongTests) {
-			r.opt.Say("running the short tests of the old version")
-			old, err = r.limitedTests(ctx, r.goOld(), dirs, race, true, "")
-		}
-	}
+	old, err := r.oldSuite(ctx, dirs, race, false)
 	var now *suite
 	if err == nil {
 		r.opt.Say("running the tests of the new version")
@@ -158,17 +159,12 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	if old.short {
 		how += ", with -short"
 	}
-	r.opt.Tests.went(dirs, old, now)
+	r.opt.Tests.went(testKey(dirs, race), old, now)
 	r.suite = old
 	if err := r.judge(ctx, how, old, now, dirs, race, ""); err != nil {
 		return err
 	}
-	overlay, err := oldTests(pairs)
-	if err != nil {
-		return err
-	}
 	if overlay != "" {
-		defer os.RemoveAll(filepath.Dir(overlay))
 		r.opt.Say("running the old tests on the new code")
 		crossed, err := r.limitedTests(ctx, r.goNew(), dirs, race, old.short, overlay)
 		if errors.Is(err, errLongTests) {
@@ -184,31 +180,148 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 			return err
 		}
 	}
+	if !race {
+		r.check(raceCheck, report.Skipped, why)
+		return nil
+	}
+	return r.judgeRaces(ctx, old, now, dirs)
+}
+
+// raceCheck names what tests with the race detector show.
+const raceCheck = "race detector"
+
+// plainTests runs the tests of the new version without the race detector, which takes several times as long to build and to run: most
+// changes that fail tests fail these. The old version's run only where some fail, and those with the race detector in the end; see raceTests.
+func (r *run) plainTests(ctx context.Context, dirs []string) error {
+	const how = "tests"
+	short := false
+	r.opt.Say("running the tests of the new version")
+	now, err := r.limitedTests(ctx, r.goNew(), dirs, false, false, "")
+	if errors.Is(err, errLongTests) {
+		short = true
+		r.opt.Say("running the short tests of the new version")
+		now, err = r.limitedTests(ctx, r.goNew(), dirs, false, true, "")
+	}
+	if errors.Is(err, errLongTests) {
+		r.tooLong(how)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.plain = &plainRun{dirs, short}
+	old := r.opt.Tests.before(testKey(dirs, false))
+	if old == nil && now.fails() {
+		old, err = r.oldSuite(ctx, dirs, false, short)
+		if errors.Is(err, errLongTests) {
+			r.tooLong(how)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.opt.Tests.went(testKey(dirs, false), old, now)
+	if old == nil {
+		old = now // nothing fails
+	}
+	name := how
+	if short {
+		name += ", with -short"
+	}
+	return r.judge(ctx, name, old, now, dirs, false, "")
+}
+
+// A plainRun is how tests ran without the race detector that have yet to run with it.
+type plainRun struct {
+	dirs  []string
+	short bool
+}
+
+// raceTests runs the tests that ran without the race detector once more with it. It comes last, since to build with it often takes longer than
+// all that was done before.
+func (r *run) raceTests(ctx context.Context) error {
+	if r.plain == nil {
+		return nil
+	}
+	r.checked = time.Now()
+	dirs, short := r.plain.dirs, r.plain.short
+	race, why := hasRace(ctx, r.goNew())
+	if !race {
+		r.check(raceCheck, report.Skipped, why)
+		return nil
+	}
+	r.opt.Say("running the tests of the new version with the race detector")
+	now, err := r.limitedTests(ctx, r.goNew(), dirs, true, short, "")
+	if errors.Is(err, errLongTests) && !short {
+		r.opt.Say("running the short tests of the new version with the race detector")
+		short = true
+		now, err = r.limitedTests(ctx, r.goNew(), dirs, true, true, "")
+	}
+	old := r.opt.Tests.before(testKey(dirs, true))
+	if err == nil && old == nil && (now.fails() || len(now.racy()) > 0) {
+		old, err = r.oldSuite(ctx, dirs, true, short)
+	}
+	if errors.Is(err, errLongTests) {
+		r.tooLong(raceCheck)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.opt.Tests.went(testKey(dirs, true), old, now)
+	if old == nil {
+		old = now // nothing fails
+	}
+	if now.fails() {
+		if err := r.judge(ctx, "tests, with -race", old, now, dirs, true, ""); err != nil || r.stops() {
+			return err
+		}
+	}
+	return r.judgeRaces(ctx, old, now, dirs)
+}
+
+// judgeRaces says what the race detector showed.
+func (r *run) judgeRaces(ctx context.Context, old, now *suite, dirs []string) error {
 	before, after := old.racy(), now.racy()
 	if len(after) > 0 && len(before) == 0 {
 		// Whether a race shows is up to chance: the old version gets more of them.
 		r.opt.Say("running tests that had data races again, in the old version")
-		again, err := runTests(ctx, r.goOld(), dirs, race, "", "-run=^("+strings.Join(topNames(after), "|")+")$", "-count=5")
+		again, err := runTests(ctx, r.goOld(), dirs, true, "", "-run=^("+strings.Join(topNames(after), "|")+")$", "-count=5")
 		if err != nil {
 			return err
 		}
 		before = again.racy()
 	}
 	switch {
-	case !race:
-		r.check("race detector", report.Skipped, why)
 	case len(now.tests) == 0:
 	case len(after) > 0 && len(before) == 0:
-		r.check("race detector", report.Failed, "data race in "+strings.Join(after, ", ")+"\n"+now.tests[after[0]].text)
+		r.check(raceCheck, report.Failed, "data race in "+strings.Join(after, ", ")+"\n"+now.tests[after[0]].text)
 	case len(after) > 0:
-		r.check("race detector", report.Passed, "data races as before, in "+strings.Join(after, ", "))
+		r.check(raceCheck, report.Passed, "data races as before, in "+strings.Join(after, ", "))
 		r.doubts = append(r.doubts, "both versions have data races")
 	case len(before) > 0:
-		r.check("race detector", report.Passed, "the old version has a data race in "+strings.Join(before, ", ")+", the new one has none")
+		r.check(raceCheck, report.Passed, "the old version has a data race in "+strings.Join(before, ", ")+", the new one has none")
 	default:
-		r.check("race detector", report.Passed, "no data race in the tests")
+		r.check(raceCheck, report.Passed, "no data race in the tests")
 	}
 	return nil
+}
+
+// oldSuite runs the tests of the old version, unless it is known how they went. Those that take too long run with -short.
+func (r *run) oldSuite(ctx context.Context, dirs []string, race, short bool) (*suite, error) {
+	if old := r.opt.Tests.before(testKey(dirs, race)); old != nil {
+		return old, nil
+	}
+	if !short {
+		r.opt.Say("running the tests of the old version")
+		old, err := r.limitedTests(ctx, r.goOld(), dirs, race, false, "")
+		if !errors.Is(err, errLongTests) {
+			return old, err
+		}
+	}
+	r.opt.Say("running the short tests of the old version")
+	return r.limitedTests(ctx, r.goOld(), dirs, race, true, "")
 }
 
 // errLongTests says that tests took longer than they may.
@@ -322,7 +435,7 @@ func (r *run) testUsers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if now.broken != "" || slices.ContainsFunc(slices.Collect(maps.Values(now.tests)), func(o outcome) bool { return o.failed }) {
+		if now.fails() {
 			old, err := runTests(ctx, r.goOld(), batch, race, "")
 			if err != nil {
 				return err

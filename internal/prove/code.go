@@ -276,13 +276,24 @@ func (c *coder) value(v *worker.Value, t types.Type) string {
 		}
 		return c.list(v, t, u.Elem())
 	case *types.Array:
-		return c.list(v, t, u.Elem())
+		return c.list(fitting(v, u), t, u.Elem())
 	case *types.Map:
 		return c.mapOf(v, t, u)
 	case *types.Struct:
 		return c.structOf(v, t, u)
 	}
 	return c.no()
+}
+
+// fitting returns a list without the elements that an array has no room for. Mutations of lists may have made it longer, and the workers
+// leave the rest out, too.
+func fitting(v *worker.Value, of *types.Array) *worker.Value {
+	if int64(len(v.Elems)) <= of.Len() {
+		return v
+	}
+	fits := *v
+	fits.Elems = v.Elems[:of.Len()]
+	return &fits
 }
 
 func isComposite(t types.Type) bool {

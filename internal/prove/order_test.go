@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 const ofOrder = `
@@ -112,8 +113,19 @@ func TestLongestComesLast(t *testing.T) {
 		t.Errorf("without hope: %v, benchmarks ran %v; want %v", names, raced, want)
 	}
 	names, checks, _ := tryOrder(t, same, false)
-	if len(names) == 0 || names[len(names)-1] != users || checks[users].Outcome != report.Passed || checks[users].Detail != "3 tests of 2 packages" {
-		t.Errorf("with hope: %v, %+v", names, checks[users])
+	if want := []string{"builds", "vet", "tests", users, raceCheck}; !slices.Equal(names, want) || checks[users].Outcome != report.Passed || checks[users].Detail != "3 tests of 2 packages" {
+		t.Errorf("with hope: %v, %+v; want %v", names, checks[users], want)
+	}
+}
+
+// A patch that fails a test is not built with the race detector for that.
+func TestFailedTestComesBeforeRaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	names, checks, _ := tryOrder(t, "package core\n\n// Double doubles.\nfunc Double(n int) int { return n + 3 }\n", false)
+	if want := []string{"builds", "vet", "tests"}; !slices.Equal(names, want) || checks["tests"].Outcome != report.Failed {
+		t.Errorf("%v, %+v; want %v, the last of them failed", names, checks["tests"], want)
 	}
 }
 

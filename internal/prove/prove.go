@@ -106,6 +106,7 @@ type run struct {
 
 	generated []*benchmarks // of packages that changed, for when they have none of their own
 	suite     *suite        // how the tests of the old version went, which the change may have made quicker; nil when they did not run
+	plain     *plainRun     // tests that ran without the race detector; nil is none
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -128,6 +129,7 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	r.opt.Tests.begin()
 	r.opt.Say("loading both versions")
 	pairs, notes, err := pairUp(ctx, r.change, dirs)
 	var broken *BrokenError
@@ -200,7 +202,10 @@ func (r *run) all(ctx context.Context) error {
 	if r.stops() || r.broken || r.opt.Hopeless != nil && r.opt.Hopeless(r.proof, false) {
 		return nil
 	}
-	return r.testUsers(ctx)
+	if err := r.testUsers(ctx); err != nil || r.stops() {
+		return err
+	}
+	return r.raceTests(ctx)
 }
 
 // hopeless runs benchmarks that reach the change against each other, if there are any, and reports whether what comes behind them is useless.

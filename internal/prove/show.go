@@ -367,7 +367,7 @@ func (w *printer) value(v *worker.Value, t types.Type) expr {
 	case *types.Slice:
 		return w.slice(v, t, u)
 	case *types.Array:
-		return exactly("%s{%s}", w.typeName(t), w.elements(v, u.Elem()))
+		return exactly("%s{%s}", w.typeName(t), w.elements(fitting(v, u), u.Elem()))
 	case *types.Map:
 		return w.mapOf(v, t, u)
 	case *types.Struct:

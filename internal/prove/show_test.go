@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"go/types"
 	"math"
 	"path/filepath"
 	"strings"
@@ -266,6 +267,7 @@ func TestShownValues(t *testing.T) {
 			"kindFloats(float32(math_.NaN()), math_.Inf(-1), ratio(math_.Inf(1)), complex(2, 1), complex128(complex(math_.Copysign(0, -1), math_.Copysign(0, -1))))"},
 		{"kindTexts", []worker.Value{text("a; b\n" + strings.Repeat("x", 300)), {Kind: worker.String, Text: "\xff", Int: 3}, text("é"), text("a"), list(num(1))},
 			`kindTexts("a; b\n" + strings.Repeat("x", 300), append(make([]byte, 0, 4), "\xff"...), "é", bits("a"), [4]byte{1})`},
+		{"kindTexts", []worker.Value{text(""), text(""), text(""), text(""), list(num(1), num(2), num(3), num(4), num(5))}, `kindTexts("", []byte(""), "", bits(""), [4]byte{1, 2, 3, 4})`},
 		{"kindVariadic", []worker.Value{text(""), list(of("int64", num(5)), of("float64", floatValue(5)), of("cases", text("")), of("small", num(1)), of("*int", worker.Value{}), worker.Value{}, of("int", num(7)))},
 			`kindVariadic("", int64(5), float64(5), nil, small(1), (*int)(nil), nil, 7)`},
 		{"small.double", []worker.Value{num(3)}, "small(3).double()"},
@@ -279,6 +281,11 @@ func TestShownValues(t *testing.T) {
 			t.Errorf("%s is shown as\n%s\nwant\n%s", tt.name, got.call, tt.want)
 		}
 		add(&body, imports, got, i)
+	}
+	// Generated benchmarks, and calls for goroutines, are written by another printer.
+	long := list(num(1), num(2), num(3), num(4), num(5))
+	if got, want := newCoder(s).value(&long, types.NewArray(types.Typ[types.Uint8], 4)), "[4]uint8{(uint8)(1), (uint8)(2), (uint8)(3), (uint8)(4)}"; got != want {
+		t.Errorf("an array that was made too long is written as %s, want %s", got, want)
 	}
 	// A result that is in a field which only the old version has is not written, and has to be used all the same.
 	gone := worker.Value{Kind: worker.Struct, Names: []string{"gone"}, Elems: []worker.Value{{Kind: worker.Ref}}}

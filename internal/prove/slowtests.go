@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"os"
@@ -29,6 +30,16 @@ const (
 
 // slowTests makes benchmarks of the tests that take long enough for it, reach what changed, and pass when they run again.
 func (r *run) slowTests(ctx context.Context, pairs []*pair, work string) (out []*benchmarks, err error) {
+	if r.suite == nil && r.plain != nil {
+		key := testKey(r.plain.dirs, false)
+		old, err := r.oldSuite(ctx, r.plain.dirs, false, r.plain.short)
+		if err != nil && !errors.Is(err, errLongTests) {
+			return nil, err
+		}
+		if r.suite = old; old != nil && r.opt.Tests != nil {
+			r.opt.Tests.went(key, old, r.opt.Tests.now[key])
+		}
+	}
 	if r.suite == nil {
 		return nil, nil
 	}

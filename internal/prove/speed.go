@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
 	"golang.org/x/tools/cover"
@@ -36,6 +37,8 @@ type Race struct {
 	NoWhy     bool              // do not profile to explain what changed: the machine is too busy for that
 	Live      bool              // watch how much of the heap is in use, too
 	Noise     *duel.Noise       // what identical programs differ by, where it is known
+
+	Enough func(*recording.Duel) bool // as in duel.Options; nil is none
 }
 
 // A Speed is the answer of Options.Faster.

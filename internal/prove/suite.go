@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os/exec"
@@ -33,7 +34,7 @@ type outcome struct {
 }
 
 // Tests remembers how the tests of an old version went, for those who compare several changes with it.
-type Tests struct{ old, now map[string]*suite }
+type Tests struct{ old, now map[string]*suite } // by testKey
 
 // Took says that the version that was the new one last is the old one from now on.
 func (t *Tests) Took() { t.old, t.now = t.now, nil }
@@ -55,22 +56,39 @@ func (t *Tests) Failing() []string {
 	return out
 }
 
-func (t *Tests) before(dirs []string) *suite {
+// testKey names tests of folders, as they are run.
+func testKey(dirs []string, race bool) string {
+	return fmt.Sprint(race, " ", strings.Join(dirs, " "))
+}
+
+func (t *Tests) before(key string) *suite {
 	if t == nil {
 		return nil
 	}
-	return t.old[strings.Join(dirs, " ")]
+	return t.old[key]
 }
 
-func (t *Tests) went(dirs []string, old, now *suite) {
+// begin forgets how the tests of the last change went, which was not kept.
+func (t *Tests) begin() {
+	if t != nil {
+		t.now = nil
+	}
+}
+
+// went says how tests went. The old version's are nil if they did not run.
+func (t *Tests) went(key string, old, now *suite) {
 	if t == nil {
 		return
 	}
 	if t.old == nil {
 		t.old = make(map[string]*suite)
 	}
-	key := strings.Join(dirs, " ")
-	t.old[key], t.now = old, map[string]*suite{key: now}
+	if t.now == nil {
+		t.now = make(map[string]*suite)
+	}
+	if t.now[key] = now; old != nil {
+		t.old[key] = old
+	}
 }
 
 // hasRace reports whether the race detector can be used, or why not.

@@ -11,9 +11,9 @@ import (
 
 // Goals of the study: shares of all cases.
 const (
-	goalFirst  = 0.70 // the first finding hits
-	goalThree  = 0.88 // one of the first three does
-	goalCause  = 0.65 // and names the right cause
+	goalFirst  = 0.75 // the first finding hits
+	goalThree  = 0.90 // one of the first three does
+	goalCause  = 0.75 // and names the right cause
 	goalPatch  = 0.50 // and has a patch
 	goalProven = 0.35 // that is proven
 	goalFind   = 10.0 // seconds of CPU time

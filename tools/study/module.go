@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 // Command runs a program in a folder and returns what it prints.
@@ -65,6 +67,9 @@ func MakeBuild(ctx context.Context, dir, module string, try ...string) error {
 			return err
 		}
 	}
+	if err := dropMissing(dir); err != nil {
+		return err
+	}
 	_, err := Command(ctx, dir, "go", try...)
 	if err == nil {
 		return nil
@@ -74,6 +79,45 @@ func MakeBuild(ctx context.Context, dir, module string, try ...string) error {
 	}
 	_, err = Command(ctx, dir, "go", try...)
 	return err
+}
+
+// dropMissing leaves out what go.mod replaces by folders that are not there: other modules of the same repository, which the module proxy has at
+// the version that go.mod requires.
+func dropMissing(dir string) error {
+	name := filepath.Join(dir, "go.mod")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	f, err := modfile.Parse(name, text, nil)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for _, r := range f.Replace {
+		if r.New.Version != "" {
+			continue
+		}
+		at := filepath.FromSlash(r.New.Path)
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(dir, at)
+		}
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			continue
+		}
+		changed = true
+		if err := f.DropReplace(r.Old.Path, r.Old.Version); err != nil {
+			return err
+		}
+	}
+	if !changed {
+		return nil
+	}
+	f.Cleanup()
+	if text, err = f.Format(); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o644)
 }
 
 // CopyTree copies a folder of the module cache, so that it can be written.

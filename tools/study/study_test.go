@@ -92,3 +92,30 @@ func TestLog(t *testing.T) {
 		t.Error("no error for half a line")
 	}
 }
+
+// A module that the proxy has without the other modules of its repository builds all the same.
+func TestDropMissing(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "go.mod")
+	if err := os.Mkdir(filepath.Join(dir, "there"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{
+		name:                                  "module example.com/m\n\ngo 1.26\n\nreplace example.com/gone => ../gone\n\nreplace (\n\texample.com/there => ./there\n\texample.com/v => example.com/w v1.0.0\n)\n",
+		filepath.Join(dir, "there", "go.mod"): "module example.com/there\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := dropMissing(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "module example.com/m\n\ngo 1.26\n\nreplace (\n\texample.com/there => ./there\n\texample.com/v => example.com/w v1.0.0\n)\n"; string(got) != want {
+		t.Errorf("go.mod is\n%s\nwant\n%s", got, want)
+	}
+}

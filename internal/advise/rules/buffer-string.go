@@ -36,22 +36,52 @@ var bufferString = &advise.Rule{
 				Callee: "bytes.(*Buffer).String",
 				Risk:   "none", Safe: true,
 			}
-			decl, value := p.Declared(b)
-			st, isVar := decl.(*ast.DeclStmt)
-			f.NoFix = missing.NotByVarAlone.Of(b.Name())
+			f.NoFix = missing.NotDeclaredEmpty.Of(b.Name())
 			if need := needsBuffer(p.Func, b); need.Fact != "" {
 				f.NoFix = need
-			} else if isVar && value == nil {
-				spec := st.Decl.(*ast.GenDecl).Specs
-				if vs, ok := spec[0].(*ast.ValueSpec); ok && len(spec) == 1 && len(vs.Names) == 1 {
-					p.Need("strings")
-					f.Fixes = p.Fix(report.Mechanical, "put it together in a strings.Builder", edit.Replace(vs.Type, "strings.Builder"))
-				}
+			} else if typ := declaredEmpty(p.Func, b); typ != nil {
+				p.Need("strings")
+				f.Fixes = p.Fix(report.Mechanical, "put it together in a strings.Builder", edit.Replace(typ, "strings.Builder"))
 			}
 			p.Report(call, p.Cost(call, cost.Below("bytes.(*Buffer).String")), f)
 		})
 	},
 }
+
+// declaredEmpty returns where the declaration of an empty Buffer names its type, or nil where it is declared in another way, or together with others.
+func declaredEmpty(f *code.Func, b *types.Var) ast.Expr {
+	decl, value := f.Declared(b)
+	switch d := decl.(type) {
+	case *ast.DeclStmt:
+		spec := d.Decl.(*ast.GenDecl).Specs
+		vs, ok := spec[0].(*ast.ValueSpec)
+		if !ok || len(spec) != 1 || len(vs.Names) != 1 || value != nil && vs.Type != nil {
+			return nil
+		}
+		if value == nil {
+			return vs.Type
+		}
+	case *ast.AssignStmt:
+		if len(d.Lhs) != 1 {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if made := f.Builtin(value, "new"); made != nil {
+		return made.Args[0]
+	}
+	if ref, ok := value.(*ast.UnaryExpr); ok && ref.Op == token.AND {
+		value = ref.X
+	}
+	if lit, ok := value.(*ast.CompositeLit); ok && len(lit.Elts) == 0 {
+		return lit.Type
+	}
+	return nil
+}
+
+// writers are functions that write to what is their first argument, whatever it is.
+var writers = []string{"fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "io.WriteString"}
 
 // needsBuffer says what is done with a bytes.Buffer that cannot be done with a strings.Builder.
 func needsBuffer(f *code.Func, b *types.Var) missing.Reason {
@@ -64,10 +94,14 @@ func needsBuffer(f *code.Func, b *types.Var) missing.Reason {
 			}
 		case *ast.UnaryExpr:
 			call, ok := f.Parent(up).(*ast.CallExpr)
-			if !ok || up.Op != token.AND || f.Calls(call, "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "io.WriteString") == nil {
+			if !ok || up.Op != token.AND || f.Calls(call, writers...) == nil {
 				if ok {
 					return missing.NotABuilderFor.Of(b.Name(), f.Src(call))
 				}
+				return missing.NotABuilderFor.Of(b.Name(), f.Src(up))
+			}
+		case *ast.CallExpr: // of a pointer
+			if f.Calls(up, writers...) == nil || up.Args[0] != ast.Expr(id) {
 				return missing.NotABuilderFor.Of(b.Name(), f.Src(up))
 			}
 		default:

@@ -107,9 +107,9 @@ func built(p *advise.Pass, loop ast.Stmt, s *types.Var, all []*ast.AssignStmt) [
 	}
 	const title = "write to a strings.Builder"
 	fixes := builtWith(p, t, at, loop, title)
-	if n := usualSize(p, all, cost.Allocates("concatstring"), byAdding, halfOfAdding); n > 0 && len(fixes) > 0 {
+	if n := roomFor(usualSize(p, all, cost.Allocates("concatstring"), byAdding, halfOfAdding)); n > 0 && len(fixes) > 0 {
 		t.room = n
-		fixes = append(fixes, builtWith(p, t, at, loop, fmt.Sprintf("%s with room for %d bytes, as most texts took", title, n))...)
+		fixes = append(fixes, builtWith(p, t, at, loop, fmt.Sprintf("%s with room for %d bytes", title, n))...)
 	}
 	return fixes
 }

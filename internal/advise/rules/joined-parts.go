@@ -1,10 +1,12 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
@@ -71,7 +73,10 @@ func writtenAtOnce(p *advise.Pass, j *lists.Join) []report.Fix {
 	write := fmt.Sprintf("%s.WriteString(%s)", name, p.Src(j.Call.Args[1]))
 	begin, check, count := "var "+name+" strings.Builder", "", ""
 	edits := []edit.Edit{edit.Replace(j.Call, name+".String()")}
-	if i, named, ok := roundOf(p, j); sep != "" && ok {
+	first, always := firstAdded(p, j)
+	if sep != "" && always {
+		check = write
+	} else if i, named, ok := roundOf(p, j); sep != "" && ok {
 		check, edits = fmt.Sprintf("if %s > 0 {\n%s\n}", i, write), append(edits, named...)
 	} else if sep != "" {
 		n := p.LocalName("written")
@@ -81,7 +86,7 @@ func writtenAtOnce(p *advise.Pass, j *lists.Join) []report.Fix {
 	edits = append(edits, edit.Replace(j.Decl, begin))
 	for _, st := range j.All {
 		var lines []string
-		if check != "" {
+		if check != "" && (first == nil || st != first) {
 			lines = append(lines, check)
 		}
 		if count != "" {
@@ -97,6 +102,22 @@ func writtenAtOnce(p *advise.Pass, j *lists.Join) []report.Fix {
 	}
 	p.Need("strings")
 	return p.Fix(report.Mechanical, "write the parts to a strings.Builder", edits...)
+}
+
+// firstAdded returns the statement that nothing is added before, or nil where that depends, and whether it adds a part in any case, so that all
+// others follow something.
+func firstAdded(p *advise.Pass, j *lists.Join) (first *ast.AssignStmt, always bool) {
+	first = slices.MinFunc(j.All, func(a, b *ast.AssignStmt) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	goesBack := false // to a label
+	ast.Inspect(p.Decl.Body, func(n ast.Node) bool {
+		jump, ok := n.(*ast.BranchStmt)
+		goesBack = goesBack || ok && jump.Tok == token.GOTO
+		return true
+	})
+	if goesBack || p.Loop(first) != p.Loop(j.Decl) || p.Literal(first) != p.Literal(j.Decl) {
+		return nil, false
+	}
+	return first, p.Parent(first) == p.Parent(p.Statement(j.Decl))
 }
 
 // roundOf returns the variable that counts the rounds of the only loop that adds parts, once in every round and nowhere else, with edits that name

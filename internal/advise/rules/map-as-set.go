@@ -113,16 +113,6 @@ func (s *setting) holds(t types.Type) bool {
 	return types.Identical(t, s.m)
 }
 
-// file returns the file that a node is in.
-func (s *setting) fileOf(n ast.Node) *code.File {
-	for _, f := range s.Pkg.Files {
-		if f.AST.FileStart <= n.Pos() && n.Pos() < f.AST.FileEnd {
-			return f
-		}
-	}
-	return nil
-}
-
 func (s *setting) edit(e edit.Edit) {
 	for _, f := range s.Pkg.Files {
 		if f.AST.FileStart <= e.From && e.From < f.AST.FileEnd {
@@ -132,8 +122,7 @@ func (s *setting) edit(e edit.Edit) {
 }
 
 func (s *setting) text(n ast.Node) string {
-	f := s.fileOf(n)
-	return string(f.Text[f.Tok.Offset(n.Pos()):f.Tok.Offset(n.End())])
+	return sourceOf(fileOf(s.Pkg, n), n)
 }
 
 // home changes a variable or field, and all that uses it. It reports whether that can be.
@@ -295,7 +284,7 @@ func (s *setting) filled(kv *ast.KeyValueExpr, v *types.Var) bool {
 		return s.made(call, v.Type())
 	}
 	// An empty list needs nothing.
-	f := s.fileOf(kv)
+	f := fileOf(s.Pkg, kv)
 	at := f.Tok.Offset(kv.End())
 	for at < len(f.Text) && (f.Text[at] == ' ' || f.Text[at] == ',') {
 		at++

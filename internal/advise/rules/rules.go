@@ -67,6 +67,7 @@ var All = []*advise.Rule{
 	constantCall,
 	appendTwin,
 	textFromList,
+	textByParts,
 	literalPerCall,
 	nothingToReplace,
 	hashAtOnce,

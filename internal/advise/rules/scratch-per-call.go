@@ -111,7 +111,8 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		}
 		// The compiler makes no list of its own for what is appended here.
 		t := p.Src(call.Args[0])
-		edits = append(edits, edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), make(%s, %s)...)", t, room, t, p.Src(call.Args[1]))))
+		edits = append(edits, edit.Before(st, "// Of constant capacity, so that a short one is on the stack.\n"),
+			edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), make(%s, %s)...)", t, room, t, p.Src(call.Args[1]))))
 	}
 	if len(edits) == 0 {
 		return nil

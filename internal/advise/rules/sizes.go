@@ -10,7 +10,8 @@ import (
 // Of the sizes of texts that samples tell.
 const (
 	leastRoom  = 32      // that is worth a word; smaller objects share memory, and samples of them do not tell how large they are
-	mostRoom   = 4 << 10 // where a text is short now and then, no more than that is wasted
+	mostRoom   = 64      // more is what the inputs of one profile need, and who reads the code asks why; the steps up to there are most of all steps
+	mostUsual  = 4 << 10 // of larger texts those steps are a small part
 	fewSamples = 4       // of one size are chance
 )
 
@@ -33,6 +34,9 @@ const (
 	halfOfGrowing = 0.5
 	halfOfAdding  = 0.25
 )
+
+// roomFor returns with how much room texts of a usual size begin, or 0 for none.
+func roomFor(usual int64) int64 { return min(usual, mostRoom) }
 
 // usualSize returns how many bytes at least half of the texts took that are put together at some nodes, as a power of two: profiles tell how large
 // the arrays were that they were in on the way. It is 0 where there are too few samples to tell, and where texts are very small or large.
@@ -70,7 +74,7 @@ func usualSize[N ast.Node](p *advise.Pass, nodes []N, match func(*cost.Chain) bo
 			usual = max(usual, size)
 		}
 	}
-	if usual > mostRoom {
+	if usual > mostUsual {
 		return 0
 	}
 	return usual

@@ -106,8 +106,8 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 	if n := roomForWrites(p.Func, decl, writes); n != "" {
 		f.Fixes = p.Fix(report.Mechanical, "make room for as long a text as there is to read", edit.After(decl, fmt.Sprintf("\n%s.Grow(%s)", b.Name(), n)))
 	}
-	if n := usualSize(p, writes, growingBuffer, byGrowing, halfOfGrowing); n > 0 {
-		f.Fixes = append(f.Fixes, p.Fix(report.Mechanical, fmt.Sprintf("make room for %d bytes, as most texts took", n), edit.After(decl, fmt.Sprintf("\n%s.Grow(%d)", b.Name(), n)))...)
+	if n := roomFor(usualSize(p, writes, growingBuffer, byGrowing, halfOfGrowing)); n > 0 {
+		f.Fixes = append(f.Fixes, p.Fix(report.Mechanical, fmt.Sprintf("begin with room for %d bytes", n), edit.After(decl, fmt.Sprintf("\n%s.Grow(%d)", b.Name(), n)))...)
 	}
 	p.Report(worst, sum, f)
 }

@@ -97,6 +97,7 @@ var missingFacts = map[missing.Fact]string{
 	missing.PrintsItself:          "the type of %s has a method that says how it is printed",
 	missing.NotAsStrconv:          "package strconv does not print %s as %%%s does",
 	missing.CallChangesBytes:      "a call among the arguments may change bytes that are formatted after it now, and would be appended before it",
+	missing.FieldNeedsBytes:       "%s is used in a way that a string cannot be, or may be seen outside of the package",
 	missing.VerbUnknown:           "the format ends within a verb, or has one that fmt does not know",
 	missing.TooFewArguments:       "the format has more verbs than there are arguments",
 	missing.TooManyArguments:      "there are more arguments than the format has verbs",
@@ -136,7 +137,7 @@ var missingFacts = map[missing.Fact]string{
 	missing.NotABuilder:           "a strings.Builder cannot do all that is done with the Buffer",
 	missing.NotABuilderFor:        "a strings.Builder cannot take the place of %s: there is %s",
 	missing.NotABuilderAt:         "a strings.Builder cannot take the place of %s: there is another use at line %s",
-	missing.NotByVarAlone:         "%s is not declared by var alone, without a value",
+	missing.NotDeclaredEmpty:      "%s is not declared empty, in a declaration of its own",
 
 	missing.CountUnknown:     "the number of iterations is not known before the loop",
 	missing.ElementsUnknown:  "the number of elements is not known before the loop",

@@ -97,6 +97,7 @@ const (
 	PrintsItself          Fact = "prints-itself"
 	NotAsStrconv          Fact = "not-as-strconv"
 	CallChangesBytes      Fact = "call-changes-bytes"
+	FieldNeedsBytes       Fact = "field-needs-bytes"
 	VerbUnknown           Fact = "verb-unknown"
 	TooFewArguments       Fact = "too-few-arguments"
 	TooManyArguments      Fact = "too-many-arguments"
@@ -136,7 +137,7 @@ const (
 	NotABuilder           Fact = "not-a-builder"
 	NotABuilderFor        Fact = "not-a-builder-for"
 	NotABuilderAt         Fact = "not-a-builder-at"
-	NotByVarAlone         Fact = "not-by-var-alone"
+	NotDeclaredEmpty      Fact = "not-declared-empty"
 )
 
 // Room and sizes.

@@ -17,9 +17,9 @@ type Costs struct {
 	Lines  []*Line // that cost something and are known, those that cost most first
 	Notes  []string
 
-	// What is in tests alone.
-	Tests Cost
-	has   [NumMetrics]bool
+	Tests   Cost // what is in tests alone
+	Untimed Cost // what benchmarks do not time, which is not in Total
+	has     [NumMetrics]bool
 
 	chains int     // that there are, of all lines
 	least  float64 // share that is worth a word
@@ -49,15 +49,21 @@ func (c *Costs) reach() int {
 const maxSamples = 20_000_000
 
 // Collect walks over profiles twice: first to find the lines that cost something, then to see what is below those that are known.
-// mine says which functions may be looked at; known is asked about lines that cost something, those that cost most first.
-func Collect(ctx context.Context, inputs []Input, mine func(fn, file string) Class, least float64, known func(*Line) bool) *Costs {
+// whose says which functions may be looked at; known is asked about lines that cost something, those that cost most first.
+func Collect(ctx context.Context, inputs []Input, whose Whose, least float64, known func(*Line) bool) *Costs {
 	c := &Costs{Inputs: inputs, least: least}
-	w := newWalker(ctx, mine)
+	w := newWalker(ctx, whose)
 	samples := 0
 	for i := range inputs {
 		samples += inputs[i].Profile.NumSamples()
 		c.sample = max(c.sample, inputs[i].sample())
-		w.walk(&inputs[i], func(v *Cost, fs []frame, _ Traits) { c.count(w, v, fs) })
+		w.walk(&inputs[i], func(v *Cost, fs []frame, _ Traits) {
+			if untimed(fs) {
+				c.Untimed.Add(v)
+				return
+			}
+			c.count(w, v, fs)
+		})
 	}
 	for _, l := range w.at {
 		if l == nil {
@@ -83,7 +89,11 @@ func Collect(ctx context.Context, inputs []Input, mine func(fn, file string) Cla
 		return c
 	}
 	for i := range inputs {
-		w.walk(&inputs[i], func(v *Cost, fs []frame, t Traits) { c.chain(w, v, fs, t) })
+		w.walk(&inputs[i], func(v *Cost, fs []frame, t Traits) {
+			if !untimed(fs) {
+				c.chain(w, v, fs, t)
+			}
+		})
 	}
 	if c.chains >= maxChains {
 		c.Notes = append(c.Notes, "there are so many different stacks that for some only what is near a line is told apart: a finding may be missing, or save more than it says")
@@ -98,6 +108,11 @@ func Collect(ctx context.Context, inputs []Input, mine func(fn, file string) Cla
 		})
 	}
 	return c
+}
+
+// untimed reports whether a stack leads through a part of a benchmark that it does not time.
+func untimed(fs []frame) bool {
+	return slices.ContainsFunc(fs, func(f frame) bool { return f.untimed })
 }
 
 // count adds a sample to the lines on its stack, once to each.

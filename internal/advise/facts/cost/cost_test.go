@@ -34,12 +34,12 @@ func TestCollectManyStacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	inputs, _ := InputsOf([]*recording.Recording{{Ref: "many", Profile: p}})
-	c := Collect(t.Context(), inputs, func(fn, file string) Class {
+	c := Collect(t.Context(), inputs, Whose{Class: func(fn, file string) Class {
 		if file == "main.go" {
 			return Own
 		}
 		return Std
-	}, 0.01, func(*Line) bool { return true })
+	}}, 0.01, func(*Line) bool { return true })
 	if len(c.Lines) != 1 || c.Lines[0].Key != (LineKey{"main.go", 7}) || c.Lines[0].Cum[CPU] != stacks {
 		t.Fatalf("lines that cost something are %+v, want one that costs %d", c.Lines, stacks)
 	}
@@ -64,7 +64,7 @@ func TestCollectManyStacks(t *testing.T) {
 func TestCollectLeafOfBoth(t *testing.T) {
 	in := recordings(t, "cpu", "alloc_space")
 	inputs, _ := InputsOf(in)
-	c := Collect(t.Context(), inputs, func(string, string) Class { return Own }, 0.01, func(*Line) bool { return true })
+	c := Collect(t.Context(), inputs, Whose{Class: func(string, string) Class { return Own }}, 0.01, func(*Line) bool { return true })
 	if len(c.Lines) != 1 {
 		t.Fatalf("%d lines cost something, want one", len(c.Lines))
 	}
@@ -113,7 +113,7 @@ func TestOneSampleIsChance(t *testing.T) {
 	}
 	in := append(recordings(t, "alloc_space"), &recording.Recording{Ref: "cpu", Profile: p})
 	inputs, _ := InputsOf(in)
-	c := Collect(t.Context(), inputs, func(string, string) Class { return Own }, 0.01, func(*Line) bool { return true })
+	c := Collect(t.Context(), inputs, Whose{Class: func(string, string) Class { return Own }}, 0.01, func(*Line) bool { return true })
 	var lines []int
 	for _, l := range c.Lines {
 		lines = append(lines, l.Key.Line)
@@ -168,7 +168,7 @@ func TestShareHoldsForWhatWasNotSampled(t *testing.T) {
 	highest, sum := make([]float64, len(sizes)), make([]float64, len(sizes))
 	for range times {
 		inputs, _ := InputsOf([]*recording.Recording{sampledHeap(t, rnd, rate, sizes, objects)})
-		c := Collect(t.Context(), inputs, func(string, string) Class { return Own }, 1e-9, func(*Line) bool { return true })
+		c := Collect(t.Context(), inputs, Whose{Class: func(string, string) Class { return Own }}, 1e-9, func(*Line) bool { return true })
 		for _, l := range c.Lines {
 			at := l.Key.Line - 1
 			sure := c.Surely(&l.Cum, ObjectsMade)
@@ -208,5 +208,38 @@ func TestSurely(t *testing.T) {
 	}
 	if got := c.Surely(&Cost{BytesMade: 10}, BytesMade); got != 0.01 { // nobody says that it was sampled
 		t.Errorf("10 of 1000 that were counted are %.4f", got)
+	}
+}
+
+// What a benchmark does while its timer stands counts nowhere.
+func TestCollectUntimed(t *testing.T) {
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+	add := func(name, file string, line int64) uint32 {
+		n := uint32(len(b.Locations))
+		b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name, File: file})
+		b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: n, Line: line}}})
+		return n
+	}
+	work, before, timed := add("p.work", "p.go", 7), add("p.BenchmarkWork", "p_test.go", 3), add("p.BenchmarkWork", "p_test.go", 5)
+	b.Renumber()
+	b.Add([]uint32{work, before}, 0, []int64{70})
+	b.Add([]uint32{work, timed}, 0, []int64{20})
+	b.Add([]uint32{timed}, 0, []int64{10})
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs, _ := InputsOf([]*recording.Recording{{Ref: "p", Profile: p}})
+	c := Collect(t.Context(), inputs, Whose{
+		Class: func(_, file string) Class {
+			if file == "p_test.go" {
+				return Test
+			}
+			return Own
+		},
+		Untimed: func(_, _ string, line int) bool { return line == 3 },
+	}, 0.01, func(*Line) bool { return true })
+	if c.Total[CPU] != 30 || c.Untimed[CPU] != 70 || c.Tests[CPU] != 10 || len(c.Lines) != 1 || c.Lines[0].Cum[CPU] != 20 {
+		t.Errorf("of %d, %d are not timed, %d are in tests, and lines are %+v", c.Total[CPU], c.Untimed[CPU], c.Tests[CPU], c.Lines)
 	}
 }

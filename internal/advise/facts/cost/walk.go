@@ -26,12 +26,20 @@ type frame struct {
 	class  Class
 	idle   bool // a worker of the collector
 	starts bool // main, or what runs before it
+
+	untimed bool // in a benchmark whose timer does not run there
+}
+
+// A Whose says whose code a function is, and what of tests is left out.
+type Whose struct {
+	Class   func(fn, file string) Class
+	Untimed func(fn, file string, line int) bool // asked about tests; nil leaves nothing out
 }
 
 // A walker turns samples into frames, the leaf first.
 type walker struct {
 	ctx   context.Context
-	mine  func(fn, file string) Class
+	whose Whose
 	names map[string]string // without type arguments
 
 	// Numbers are compared and hashed sooner than names are.
@@ -44,8 +52,8 @@ type walker struct {
 	stacks  int32
 }
 
-func newWalker(ctx context.Context, mine func(fn, file string) Class) *walker {
-	return &walker{ctx: ctx, mine: mine, names: make(map[string]string), numbers: make(map[string]int32), lines: make(map[LineKey]int32)}
+func newWalker(ctx context.Context, whose Whose) *walker {
+	return &walker{ctx: ctx, whose: whose, names: make(map[string]string), numbers: make(map[string]int32), lines: make(map[LineKey]int32)}
 }
 
 // number returns the number of a function.
@@ -84,12 +92,14 @@ func (w *walker) walk(in *Input, yield func(v *Cost, fs []frame, t Traits)) {
 	for i := range p.Locations {
 		for _, line := range p.Locations[i].Lines {
 			fn := &p.Functions[line.Function]
-			name := w.plain(fn.Name)
+			name, class := w.plain(fn.Name), w.whose.Class(fn.Name, fn.File)
 			frames[i] = append(frames[i], frame{
 				fn: w.number(name), line: w.line(LineKey{fn.File, int(line.Line)}, name, int(fn.StartLine)),
-				class:  w.mine(fn.Name, fn.File),
+				class:  class,
 				starts: name == "main.main" || symbol.IsInit(name),
 				idle:   name == "runtime.gcBgMarkWorker" || name == "runtime.bgsweep" || name == "runtime.bgscavenge",
+
+				untimed: class == Test && w.whose.Untimed != nil && w.whose.Untimed(fn.Name, fn.File, int(line.Line)),
 			})
 		}
 	}

@@ -69,7 +69,32 @@ func again(in []string) (out []string) {
 	return out
 }
 
+// The first part is always there, so that all others follow one.
+func fields(a, b int, more []int) string {
+	list := make([]string, 0)
+	list = append(list, fmt.Sprint(a)) // cost: runtime.growslice runtime.mallocgc; want
+	list = append(list, fmt.Sprint(b)) // cost: runtime.growslice runtime.mallocgc
+	for _, n := range more {
+		list = append(list, fmt.Sprint(n)) // cost: runtime.growslice runtime.mallocgc
+	}
+	return strings.Join(list, " ") // cost: strings.Join runtime.mallocgc
+}
+
+// Here it is not.
+func maybe(head string, more []string) string {
+	var list []string
+	if head != "" {
+		list = append(list, head) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	for _, x := range more {
+		list = append(list, x) // cost: runtime.growslice runtime.mallocgc
+	}
+	return strings.Join(list, " ") // cost: strings.Join runtime.mallocgc
+}
+
 func main() {
+	fmt.Printf("%q %q\n", fields(1, 2, nil), fields(1, 2, []int{3, 4}))
+	fmt.Printf("%q %q %q\n", maybe("", nil), maybe("a", nil), maybe("", []string{"b", "c"}))
 	fmt.Println(bracketed(nil), bracketed([]string{"a", "", "b"}))
 	fmt.Printf("%q %q %q\n", letters("a+b-c\xff"), letters(""), with([]string{"", "a", "", "b"}, true))
 	fmt.Printf("%q %q\n", with([]string{"", "a", "", "b"}, false), with(nil, true))
