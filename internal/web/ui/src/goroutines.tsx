@@ -60,7 +60,7 @@ export function GoroutinesView() {
 }
 
 function Group({ of: g, most, total, compares, waits }: { of: GoroutineGroup; most: number; total: number; compares: boolean; waits: boolean }) {
-  const { state } = useApp();
+  const { state, api } = useApp();
   const [open, setOpen] = useState(false);
   const d = g.count - (g.before ?? 0);
   const where = g.where.name ?? "";
@@ -85,7 +85,7 @@ function Group({ of: g, most, total, compares, waits }: { of: GoroutineGroup; mo
             <ol class="stack">
               {g.stack.map((f) => {
                 const at = to(state, "source", ["arg", exactly(f.name ?? "")], ["ui.sel", f.name ?? ""], ["metric", "goroutine"]);
-                return <li><Link to={at} href={href(at)}>{f.name}</Link> <span class="quiet">{f.file}{f.line ? ":" + f.line : ""}</span></li>;
+                return <li>{api.embedded ? f.name : <Link to={at} href={href(at)}>{f.name}</Link>} <span class="quiet">{f.file}{f.line ? ":" + f.line : ""}</span></li>;
               })}
               {g.creator && <li class="quiet">started by {g.creator} {g.creator_line}</li>}
             </ol>

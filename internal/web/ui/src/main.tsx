@@ -119,7 +119,7 @@ function Page() {
         <Tabs />
         {!ofStore[view] && <Pills />}
         <Away />
-        {view !== "timeline" && timed(app) && <Strip />}
+        {view !== "timeline" && timed(app) && !api.embedded && <Strip />}
         <main id={"view-" + view} data-view={view} tabIndex={-1}>
           {failure ? (
             <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>

@@ -84,7 +84,7 @@ export function MemoryView() {
                     <tr>
                       <td class="num">{bytes(g.to - g.from)}</td><td class="num">{bytes(g.from)}</td><td class="num">{bytes(g.to)}</td>
                       <td class="gauge"><Bar part={g.to - g.from} whole={most} /></td>
-                      <td class="fn"><Link to={at} href={href(at)} title={g.function}>{short(g.function)}</Link></td>
+                      <td class="fn">{app.api.embedded ? <span title={g.function}>{short(g.function)}</span> : <Link to={at} href={href(at)} title={g.function}>{short(g.function)}</Link>}</td>
                     </tr>
                   );
                 })}
@@ -102,7 +102,7 @@ export function MemoryView() {
             </tbody>
           </table>
         </section>
-        {shows(app, "top") && (
+        {shows(app, "top") && !app.api.embedded && (
           <section class="card">
             <h2>Try next</h2>
             <ul class="next">
