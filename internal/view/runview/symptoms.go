@@ -44,7 +44,7 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	add := func(one report.Symptom) { out.Symptoms = append(out.Symptoms, one) }
 
 	if m := rec.Manifest; m != nil {
-		if m.Exit != nil && m.Exit.Cause != "" {
+		if m.Exit != nil && m.Exit.Cause != "" && !m.Exit.Asked {
 			add(report.Symptom{Kind: report.SymptomEnded, Name: m.Exit.Cause, Next: hint.Ask("timeline", rec.Ref).For("what led up to it")})
 		}
 		for _, e := range m.Events[:min(len(m.Events), 3)] {
