@@ -83,6 +83,23 @@ func (p *page) said(text string) {
 	p.wait(fmt.Sprintf(`said.some((t) => t.startsWith(%q)) && (said.length = 0, true)`, text))
 }
 
+// A list that was chosen from with the pointer gives the keys back to the page, and so does Escape.
+func TestPageKeysAfterList(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/flame")
+	const onList = `document.activeElement.tagName === "SELECT"`
+	color := `[...document.querySelectorAll(".choice select")][0]`
+	eval[bool](p, `(() => { const s = `+color+`; s.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true })); s.focus(); s.value = "package"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	p.wait(`new URLSearchParams(location.search).get("ui.color") === "package" && !(` + onList + `)`)
+	p.key("4")
+	p.wait(`location.pathname === "/top"`)
+	p.settled()
+	eval[bool](p, `document.querySelector(".choice select").focus() === undefined`)
+	p.wait(onList)
+	p.key(kb.Escape)
+	p.wait(`!(` + onList + `)`)
+}
+
 // Every key of the sheet that acts on the selected frame, on the picture or on the search does what the sheet says.
 func TestPageKeys(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)

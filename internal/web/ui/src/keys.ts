@@ -116,3 +116,18 @@ export function useKeys(keys: Keys): void {
     return () => document.removeEventListener("keydown", down);
   });
 }
+
+/**
+ * giveBack takes the focus off a list that was chosen from with the pointer, and off any list at Escape. As long as a list has the focus,
+ * a key chooses from it what begins with that letter: / would open the recording whose path is listed first.
+ */
+export function giveBack(): void {
+  let pointed = false;
+  const list = (e: Event) => (e.target instanceof HTMLSelectElement ? e.target : undefined);
+  document.addEventListener("pointerdown", (e) => { pointed = list(e) !== undefined; });
+  document.addEventListener("keydown", (e) => {
+    pointed = false;
+    if (e.key === "Escape") list(e)?.blur();
+  });
+  document.addEventListener("change", (e) => { if (pointed) list(e)?.blur(); });
+}

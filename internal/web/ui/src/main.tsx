@@ -14,7 +14,7 @@ import { GoroutinesView } from "./goroutines";
 import { GraphView } from "./graph";
 import { Header, Pills, Tabs, views as allViews } from "./header";
 import { HeatView } from "./heat";
-import { useKeys } from "./keys";
+import { giveBack, useKeys } from "./keys";
 import { TagsView, TracesView } from "./labels";
 import { OverviewView } from "./overview";
 import { LoadView } from "./load";
@@ -169,4 +169,5 @@ function NoView({ app }: { app: App }) {
   );
 }
 
+giveBack();
 render(<Page />, document.getElementById("app")!);
