@@ -134,7 +134,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
       <h2>{title} {doc && <span class="quiet">{doc}</span>}</h2>
       {list.map((l, i) => (
         <div class={"lane-row" + (key === "goroutines" && l.id === chosen ? " on" : "")} data-group={key} data-lane={i}>
-          <span class="lane-name">{name(l)}</span>
+          <span class="lane-name" title={l.name}>{name(l)}</span>
           <Canvas width={axis.right} height={heights[key]} deps={[...deps, l]} paint={paint(l, heights[key])} />
         </div>
       ))}
