@@ -322,7 +322,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	s.wrote(0, writeNonEmpty(filepath.Join(s.folder, recording.OutputFile), tail.bytes()))
 	s.manifest.Ended = end.start.Add(end.real)
 	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
-	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state)}
+	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state), Asked: end.asked && signalName(end.state) == "SIGTERM"}
 	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oom)
 	return end, err
 }

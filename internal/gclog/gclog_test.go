@@ -201,6 +201,7 @@ func TestLines(t *testing.T) {
 		{"torn", gc1[:20] + "hello\n" + gc1[20:], "0:1/heap", "1 other text beside GC lines from 1", "hello\n"},
 		{"torn behind prefixes", "a b | " + gc1[:20] + "hello\na b | " + gc1[20:], "0:1/heap", "2 other text beside GC lines from 1", "a b | hello\na b | \n"},
 		{"torn on one line", gc1[:20] + "hello " + gc1[20:], "0:1/heap", "1 other text beside GC lines from 1", "hello \n"},
+		{"torn by a log of requests", strings.Replace(gc1, "0 MB globals", "2026/11/28 04:11:22.920701 POST /pad\n0 MB globals", 1), "0:1/heap", "1 other text beside GC lines from 1", "2026/11/28 04:11:22.920701 POST /pad\n"},
 		{"torn by another", gc2[:14] + gc1 + "\n" + gc2[14:], "0:1/heap 0:2/heap", "", ""},
 		{"cut short", gc1[:70] + "\n" + gc2, "0:2/heap", "1 GC lines cut short from 1", ""},
 		{"never ends", gc1[:30], "", "1 GC lines cut short from 1", ""},

@@ -63,7 +63,7 @@ func (p *Parser) continued(t *torn, s string, pieces int) int {
 		}
 		p.joins++
 		sc := scanner{s: t.text[:cut] + s[:min(len(s), longest)]}
-		if c, ok := sc.cycle(); ok && sc.at > cut {
+		if c, ok := sc.cycle(); ok && sc.at > cut && !insideWord(sc.s, sc.at) {
 			c.Line = t.line
 			p.add(c)
 			return sc.at - cut
@@ -79,6 +79,13 @@ func follows(a, b byte) bool {
 	}
 	return isDigit(b) || b == ' ' || b == '('
 }
+
+// insideWord reports whether at is in the middle of a word. The runtime ends a line with 2 P; a log of requests may have 920701 POST.
+func insideWord(s string, at int) bool {
+	return isLetter(s[at-1]) && at < len(s) && isLetter(s[at]) && !strings.HasPrefix(s[at:], "gc")
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // giveUp counts a torn line whose rest did not come.
 func (p *Parser) giveUp() {

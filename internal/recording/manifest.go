@@ -87,6 +87,7 @@ type Exit struct {
 	Code   int    `json:"code"`             // what the shell sees: 128 and the number of the signal, if there was one
 	Signal string `json:"signal,omitempty"` // that ended it
 	Cause  string `json:"cause,omitempty"`  // in words, where more is known, such as out of memory
+	Asked  bool   `json:"asked,omitempty"`  // hone told the program to end, and it did
 }
 
 // A Program is what a program says about how it was built.

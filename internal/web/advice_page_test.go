@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,6 +128,40 @@ func TestPageFindings(t *testing.T) {
 	}
 	p.visit("/overview?focus=nothinghere")
 	p.wait(`/of the whole recording/.test(document.querySelector(".findings [role=status]")?.innerText ?? "")`)
+}
+
+// A page says how far looking for findings is. Stop ends it, and it can be begun again.
+func TestPageFindingsStopped(t *testing.T) {
+	testrun.Live(t, "goes through pages in a browser")
+	rec, module := web.Shop(t)
+	var let func(error)
+	_, first := serveWith(t, web.Options{Advise: module}, func(s *web.Server) { let = web.HoldFindingsAt(s, 3, 7) }, rec)
+	p := open(t, first, 1280, 800)
+	p.visit("/overview")
+	p.wait(`/3 of 7 hot functions examined/.test(document.querySelector(".findings [role=status]").innerText)`)
+	if got := eval[[]float64](p, `(() => { const g = document.querySelector(".findings progress"); return [g.value, g.max]; })()`); !slices.Equal(got, []float64{3, 7}) {
+		t.Errorf("the bar is at %v", got)
+	}
+	p.click(".findings button", "Stop")
+	p.wait(`/stopped before all functions were examined/.test(document.querySelector(".findings [role=status]").innerText)`)
+	if eval[bool](p, `document.querySelector(".findings progress") !== null || document.documentElement.dataset.advising !== "0"`) {
+		t.Error("after Stop it seems to go on")
+	}
+	p.forgive("409 (Conflict)")
+	// Another view and back: it does not begin by itself.
+	p.visitTab("Top")
+	p.visitTab("Overview")
+	p.settled()
+	if got := p.text(".findings [role=status]"); !strings.Contains(got, "stopped") {
+		t.Errorf("later it says %q", got)
+	}
+	p.click(".findings button", "Look for findings")
+	p.wait(`document.querySelector(".findings progress") !== null`)
+	let(nil)
+	p.found()
+	if n := eval[int](p, `document.querySelectorAll(".findings ol > li").length`); n != 2 {
+		t.Errorf("%d findings are found in the end", n)
+	}
 }
 
 // What would take long is looked for when somebody wants it.

@@ -121,6 +121,17 @@ func HoldFindings(s *Server) (let func(failure error)) {
 	return func(failure error) { turns <- failure }
 }
 
+// HoldFindingsAt is HoldFindings after so many functions.
+func HoldFindingsAt(s *Server, done, of int) (let func(failure error)) {
+	let = HoldFindings(s)
+	find := s.adviser.find
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
+		s.adviser.now.Store(&advise.Progress{Done: done, Of: of})
+		return find(ctx, rec)
+	}
+	return let
+}
+
 // FewSamples has a server look through profiles of more samples only when it is told to.
 func FewSamples(s *Server, most int) { s.adviser.most = most }
 

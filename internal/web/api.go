@@ -72,7 +72,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 		case *report.Top:
 			profileview.SetOrigins(in[0].Profile, rep)
 		case *report.Timeline:
-			thin(rep)
+			thin(rep, maxPoints)
 		}
 		return rep, nil
 	})

@@ -279,6 +279,9 @@ func TestPageSource(t *testing.T) {
 	if text := p.text(".code"); !strings.Contains(text, "fn(t)") {
 		t.Errorf("the source of tRunner has no call of fn: %.300s", text)
 	}
+	if got := eval[[]string](p, `[...new Set([...document.querySelectorAll(".code td.mark")].map((td) => getComputedStyle(td).borderLeftWidth))]`); !slices.Equal(got, []string{"0px"}) {
+		t.Errorf("lines without a finding have marks %q wide", got)
+	}
 	p.key("n")
 	p.wait(`document.querySelector("tr.now") !== null`)
 	var top struct{ Rows []struct{ Name string } }

@@ -38,7 +38,7 @@ type PageOptions struct {
 
 // WritePage writes the answer to q about a recording, and its base if there is one, as a page that needs no server:
 // one file that can be sent to somebody. It has the flame graph as far as it can be seen, from which the page makes the call tree, callers and what
-// filters leave; rankings; labels; and the sources of the functions that cost most, where they are known.
+// filters leave; rankings; labels; the sources of the functions that cost most, where they are known; and what else a recording says of its run.
 func WritePage(w io.Writer, in []*recording.Recording, q query.Query, o PageOptions) error {
 	answers, err := savedAnswers(in, q, o)
 	if err != nil {
@@ -100,7 +100,7 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 	}
 	s := session{Version: o.Version, Recordings: []sessionRecord{first}, Advises: o.Advice != nil}
 	s.describe()
-	answers := map[string]any{}
+	answers, whole := map[string]any{}, q
 	if o.Advice != nil {
 		answers["/api/advise"] = json.RawMessage(o.Advice)
 	}
@@ -111,7 +111,6 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 		}
 		q.Gone = true // as pages show comparisons
 	}
-	answers["/api/session"] = s
 
 	inverted := q
 	inverted.Invert = !q.Invert
@@ -167,6 +166,11 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 	if err := saveSource(answers, in, q); err != nil {
 		return nil, err
 	}
+	if err := saveViews(answers, in, whole); err != nil {
+		return nil, err
+	}
+	s.Recordings[0].Views = slices.DeleteFunc(first.Views, func(name string) bool { return !saved(answers, name) })
+	answers["/api/session"] = s
 	return answers, nil
 }
 

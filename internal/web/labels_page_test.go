@@ -3,6 +3,7 @@ package web_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,15 @@ func (p *page) choose(value string) {
 	p.t.Helper()
 	if !eval[bool](p, `(() => { const b = document.querySelector('[aria-label="choose endpoint `+value+`"]'); b?.click(); return b !== null; })()`) {
 		p.t.Fatalf("there is no value %s", value)
+	}
+}
+
+// The stacks that cost most come first.
+func TestPageTracesInOrder(t *testing.T) {
+	p := open(t, serve(t, []byte("main;b 2\nmain;a 9\nmain;c 5\n")), 1280, 800)
+	p.visit("/traces")
+	if got := eval[[]string](p, `[...document.querySelectorAll(".traces td.num")].map((td) => td.innerText)`); !slices.Equal(got, []string{"9", "5", "2"}) {
+		t.Errorf("stacks have %q", got)
 	}
 }
 

@@ -99,7 +99,7 @@ func TestPageTip(t *testing.T) {
 		p.point(0.3, row, 0)
 		name := eval[string](p, `document.querySelector(".panel .name").textContent`)
 		p.wait(fmt.Sprintf(`document.querySelector(".tip .name")?.textContent === %q`, strings.ReplaceAll(name, "\u200b", "")))
-		if got := p.text(".tip"); !strings.Contains(got, "self") || !strings.Contains(got, "total") || !strings.Contains(got, "%") {
+		if got := p.text(".tip"); !strings.Contains(got, "flat") || !strings.Contains(got, "cum") || !strings.Contains(got, "%") {
 			t.Errorf("the tooltip says %q", got)
 		}
 		over := eval[bool](p, fmt.Sprintf(`(() => {

@@ -14,31 +14,35 @@ import (
 
 // TestPictures makes the pictures of the page that the guide shows:
 //
-//	PICTURES=1 go test -run TestPictures/findings ./internal/web
+//	PICTURES=1 go test -tags live -run TestPictures/findings ./internal/web
 //
 // Somebody should look at them.
 func TestPictures(t *testing.T) {
 	if os.Getenv("PICTURES") == "" {
 		t.Skip("it writes docs/pictures; set PICTURES=1 to have it do so")
 	}
-	hi, module := recordedHi(t)
-	_, advised := serveWith(t, web.Options{Advise: module}, nil, hi)
-	const known = `document.documentElement.dataset.advising === "0"`
-	compiler, err := os.ReadFile("testdata/compile.pb.gz")
-	if err != nil {
-		t.Fatal(err)
+	hone := filepath.Join(t.TempDir(), "hone")
+	if out, err := exec.Command("go", "build", "-o", hone, "../..").CombinedOutput(); err != nil {
+		t.Fatalf("building hone: %v\n%s", err, out)
 	}
-	compiled := serve(t, compiler)
-	for _, c := range []struct{ name, address, path, ready string }{
-		{"flame", compiled, "/flame?ui.q=mallocgc", `/matched/.test(document.querySelector(".matched")?.innerText ?? "")`},
-		{"calltree", compiled, "/calltree", `document.querySelectorAll(".table tbody tr").length > 10`},
-		{"graph", compiled, "/graph?limit=30", `document.querySelector(".graph").shadowRoot?.querySelector(".way") !== null`},
-		{"findings", advised, "/overview", known + ` && document.querySelector(".finding .code-change").open === (document.querySelector(".finding .code-change").open = true)`},
-		{"findings-flame", advised, "/flame?ui.sel=example.com/hi/stage0.handleHi", known + ` && document.querySelector(".legend .flag") !== null`},
+	hi, module := recordedOf(t, hone, "hi", "bench", "-count=1", "./stage0", "-bench", "Hi$", "-benchtime", "30000x")
+	_, advised := serveWith(t, web.Options{Advise: module}, nil, hi)
+	server, _ := recordedOf(t, hone, "leftpad", "load", "--record", "./v1", "localhost:{port}/pad", "-X", "POST", "--body", `{"str":"7","len":64,"chr":"x"}`, "-t", "12s", "--", "-addr", "localhost:{port}")
+	loaded := serveRecordings(t, server)
+	const known = `document.documentElement.dataset.advising === "0"`
+	compiled := serve(t, compilerProfile(t))
+	for _, c := range []struct{ name, theme, address, path, ready string }{
+		{"flame", "light", compiled, "/flame?ui.q=mallocgc", `/matched/.test(document.querySelector(".matched")?.innerText ?? "")`},
+		{"calltree", "light", compiled, "/calltree", `document.querySelectorAll(".table tbody tr").length > 10`},
+		{"graph", "light", compiled, "/graph?limit=30", `document.querySelector(".graph").shadowRoot?.querySelector(".way") !== null`},
+		{"flamechart", "light", loaded, "/flamechart", `document.querySelectorAll(".ruler .part").length > 5`},
+		{"flamechart", "dark", loaded, "/flamechart", `document.querySelectorAll(".ruler .part").length > 5`},
+		{"findings", "light", advised, "/overview", known + ` && document.querySelector(".finding .code-change").open === (document.querySelector(".finding .code-change").open = true)`},
+		{"findings-flame", "light", advised, "/flame?ui.sel=example.com/hi/stage0.handleHi", known + ` && document.querySelector(".legend .flag") !== null`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.name+"-"+c.theme, func(t *testing.T) {
 			p := open(t, c.address, 1280, 800)
-			eval[bool](p, `(localStorage.setItem("hone-theme", "light"), true)`)
+			eval[bool](p, `(localStorage.setItem("hone-theme", "`+c.theme+`"), true)`)
 			p.visit(c.path)
 			p.wait(c.ready)
 			p.settled()
@@ -46,35 +50,46 @@ func TestPictures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join("..", "..", "docs", "pictures", "web-"+c.name+"-light.png"), picture, 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join("..", "..", "docs", "pictures", "web-"+c.name+"-"+c.theme+".png"), picture, 0o666); err != nil {
 				t.Fatal(err)
 			}
 		})
 	}
 }
 
-// recordedHi returns a recording of the benchmark of a practice program, made by hone itself, and the folder of its module.
-func recordedHi(t *testing.T) (rec *recording.Recording, module string) {
+// compilerProfile returns a CPU profile of the Go compiler at work.
+func compilerProfile(t *testing.T) []byte {
 	t.Helper()
-	module = filepath.Join(t.TempDir(), "hi")
-	if err := os.CopyFS(module, os.DirFS(filepath.Join("..", "..", "examples", "hi"))); err != nil {
+	file := filepath.Join(t.TempDir(), "compile.pprof")
+	const what = "cmd/compile/internal/ssa"
+	if out, err := exec.Command("go", "build", "-gcflags="+what+"=-cpuprofile="+file, "-o", os.DevNull, what).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", what, err, out)
+	}
+	profile, err := os.ReadFile(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	hone := filepath.Join(t.TempDir(), "hone")
-	if out, err := exec.Command("go", "build", "-o", hone, "../..").CombinedOutput(); err != nil {
-		t.Fatalf("building hone: %v\n%s", err, out)
+	return profile
+}
+
+// recordedOf returns a recording of a practice program, made by a command of hone, and the folder of its module.
+func recordedOf(t *testing.T, hone, name, command string, args ...string) (rec *recording.Recording, module string) {
+	t.Helper()
+	module = filepath.Join(t.TempDir(), name)
+	if err := os.CopyFS(module, os.DirFS(filepath.Join("..", "..", "examples", name))); err != nil {
+		t.Fatal(err)
 	}
-	record := exec.Command(hone, "bench", "-count=1", "-o", "hi.hone", "./stage0", "-bench", "Hi$", "-benchtime", "30000x")
+	record := exec.Command(hone, append([]string{command, "-o", name + ".hone"}, args...)...)
 	record.Dir = module
 	if out, err := record.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", record, err, out)
 	}
-	rec, err := recording.Open(filepath.Join(module, "hi.hone"))
+	rec, err := recording.Open(filepath.Join(module, name+".hone"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rec.Close() })
-	rec.Ref = "hi.hone"
+	rec.Ref = name + ".hone"
 	if rec, _, err = rec.Pick("", 0, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,5 +85,80 @@ func TestPageSavedViews(t *testing.T) {
 				p.shot(filepath.Join(dir, fmt.Sprintf("saved-%s-%d.png", strings.ReplaceAll(tab, " ", ""), size)))
 			}
 		}
+	}
+}
+
+// A page that was saved of a recording has what else that says of its run: over time, of memory, the collector and goroutines.
+func TestPageSavedRun(t *testing.T) {
+	p := open(t, serveRecordings(t, web.Leaky(t)), 1280, 800)
+	p.visit("/flame")
+	html := eval[string](p, `fetch("/download/html").then((r) => r.text())`)
+	file := filepath.Join(t.TempDir(), "saved.html")
+	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Navigate("file://" + file))
+	p.settled()
+	tabs := eval[[]string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.innerText)`)
+	if want := []string{"Overview", "Timeline", "Goroutines", "Memory", "GC", "Flame", "Flame chart", "Call tree", "Callers", "Top", "Graph", "Traces"}; !slices.Equal(tabs, want) {
+		t.Errorf("the tabs are %q, want %q", tabs, want)
+	}
+	for _, tab := range []struct{ name, want string }{
+		{"Overview", "Goroutines grew from 10 to 57, most in main.wait"}, {"Timeline", "Memory"}, {"Goroutines", "58 goroutines, in 2 places"}, {"Memory", "main.keep"},
+		{"GC", "12 cycles"}, {"Flame chart", "12s"}, {"Graph", "Fit"}, {"Traces", "samples"}, {"Top", "main."},
+	} {
+		p.visitTab(tab.name)
+		p.settled()
+		if got := p.text("main"); !strings.Contains(got, tab.want) || strings.Contains(got, "saved without") || p.text(".problem") != "" {
+			t.Errorf("%s shows %q", tab.name, got)
+		}
+		// Each link leads to a view that is there.
+		for _, to := range eval[[]string](p, `[...document.querySelectorAll("main a")].map((a) => a.getAttribute("href"))`) {
+			if strings.Contains(to, "metric=") || strings.Contains(to, "at=") {
+				t.Errorf("%s leads to %s, which a saved page does not have", tab.name, to)
+			}
+		}
+		if dir := os.Getenv("SHOTS"); dir != "" {
+			p.shot(filepath.Join(dir, "saved-run-"+strings.ReplaceAll(tab.name, " ", "")+".png"))
+		}
+	}
+
+	// A graph is drawn, and the flame chart zooms.
+	p.visitTab("Graph")
+	p.wait(`document.querySelector(".graph").shadowRoot?.querySelector("svg .node, svg g") !== null`)
+	p.visitTab("Flame chart")
+	p.click(".ruler .part:nth-of-type(3)", "")
+	p.wait(`new URLSearchParams(location.hash.split("?")[1]).get("ui.zoom") === "2s..3s"`)
+	p.key("r")
+	p.wait(`!location.hash.includes("ui.zoom")`)
+
+	// A time cannot be chosen where nobody answers for it.
+	p.visitTab("Timeline")
+	p.settled()
+	if got := p.text(".when"); strings.Contains(got, "drag") {
+		t.Errorf("the timeline says %q", got)
+	}
+	box := eval[struct{ X, Y, Width float64 }](p, `(() => { const r = document.querySelector(".plot").getBoundingClientRect(); return { X: r.x, Y: r.y, Width: r.width }; })()`)
+	p.do(chromedp.DragAndDropXY(box.X+box.Width*0.3, box.Y+20, box.X+box.Width*0.6, box.Y+20))
+	p.settled()
+	if got := eval[string](p, `location.hash`); strings.Contains(got, "at=") {
+		t.Errorf("dragging leads to %s", got)
+	}
+
+	// What a filter would change says so.
+	p.click(".pills button", "add")
+	p.wait(`document.querySelector(".add input") !== null`)
+	p.do(chromedp.SendKeys(".add input", "main"))
+	p.click(".add button", "Apply")
+	p.wait(`document.querySelector(".pill") !== null`)
+	for _, tab := range []string{"Flame chart", "Graph", "Traces", "Goroutines"} {
+		p.visitTab(tab)
+		p.settled()
+		if got := p.text(".problem"); !strings.Contains(got, "whole profile only") {
+			t.Errorf("%s under a filter says %q", tab, got)
+		}
+	}
+	if n := eval[int](p, `performance.getEntriesByType("resource").length`); n != 0 {
+		t.Errorf("the saved page asked for %d things", n)
 	}
 }

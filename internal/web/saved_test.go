@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -175,6 +177,50 @@ func TestSavedPageIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.Len() > 1_500_000 || b.Len() < 500_000 {
+		t.Errorf("the page has %d bytes", b.Len())
+	}
+}
+
+// TestSavedRecordingIsSmall holds that a page of a recording of half a million samples can be sent by mail, with what else it says of its run.
+func TestSavedRecordingIsSmall(t *testing.T) {
+	testrun.Nightly(t, "makes profiles of half a million samples")
+	dir := t.TempDir()
+	put := func(kind string, from, to time.Duration, c profiletest.Config) {
+		file := filepath.Join(dir, filepath.FromSlash(recording.PartFile(kind, from, to)))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, profiletest.Bytes(c), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var metrics, gc strings.Builder
+	for i := range 20 {
+		at := time.Duration(i) * time.Second
+		put(recording.CPU, at, at+time.Second, profiletest.Config{Kind: profiletest.CPU, Samples: 25_000, Seed: 1, Run: uint64(i)})
+		put(recording.Heap, at, at, profiletest.Config{Kind: profiletest.Heap, Samples: 500, Seed: 1, Run: uint64(i)})
+	}
+	for i := range 4000 {
+		fmt.Fprintf(&metrics, `{"t": %d, "process/rss": %d, "process/cpu": %g, "process/threads": 9, "/sched/goroutines:goroutines": %d, "/memory/classes/heap/objects:bytes": %d, "/gc/heap/goal:bytes": %d}`+"\n",
+			i*5, 60<<20+i<<10, float64(i)/400, 10+i%37, 20<<20+i, 48<<20)
+		fmt.Fprintf(&gc, "gc %d @%d.%03ds 3%%: 0.02+1.1+0.03 ms clock, 0.04+0.1/1.5/0.2+0.06 ms cpu, 40->44->20 MB, 48 MB goal, 0 MB stacks, 0 MB globals, 2 P\n", i+1, i/200, i%200*5)
+	}
+	for name, text := range map[string]string{recording.MetricsFile: metrics.String(), recording.GCFile: gc.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec := reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built, Machine: &recording.Machine{CPUs: 2}})
+	var b strings.Builder
+	if err := WritePage(&b, []*recording.Recording{rec}, query.Query{Metric: "cpu"}, PageOptions{Version: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"/download/svg?view=graph", "/api/mem", "/api/timeline", "/api/gc", "/api/flamechart", "/api/traces"} {
+		if !strings.Contains(b.String(), `"`+key+`":`) {
+			t.Errorf("the page has no %s", key)
+		}
+	}
+	if b.Len() > 1_500_000 {
 		t.Errorf("the page has %d bytes", b.Len())
 	}
 }

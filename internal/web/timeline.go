@@ -9,10 +9,10 @@ import (
 // maxPoints is how many points a page gets of a timeline: more than a screen has columns.
 const maxPoints = 4000
 
-// thin puts neighbors together where there are more points than a page can show. Peaks stay, because they are what one
+// thin puts neighbors together where there are more points than most. Peaks stay, because they are what one
 // looks for; what cores did is the mean.
-func thin(t *report.Timeline) {
-	n := (len(t.Points) + maxPoints - 1) / maxPoints
+func thin(t *report.Timeline, most int) {
+	n := (len(t.Points) + most - 1) / most
 	if n <= 1 {
 		return
 	}

@@ -121,7 +121,7 @@ func TestThin(t *testing.T) {
 		return sum
 	}
 	want := busy()
-	thin(tl)
+	thin(tl, maxPoints)
 	most := int64(0)
 	for _, p := range tl.Points {
 		most = max(most, p.RSS)

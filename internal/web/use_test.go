@@ -83,6 +83,51 @@ func (p *page) said(text string) {
 	p.wait(fmt.Sprintf(`said.some((t) => t.startsWith(%q)) && (said.length = 0, true)`, text))
 }
 
+// A list that was chosen from with the pointer gives the keys back to the page, and so does Escape.
+func TestPageKeysAfterList(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/flame")
+	const onList = `document.activeElement.tagName === "SELECT"`
+	color := `[...document.querySelectorAll(".choice select")][0]`
+	eval[bool](p, `(() => { const s = `+color+`; s.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true })); s.focus(); s.value = "package"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	p.wait(`new URLSearchParams(location.search).get("ui.color") === "package" && !(` + onList + `)`)
+	p.key("4")
+	p.wait(`location.pathname === "/top"`)
+	p.settled()
+	eval[bool](p, `document.querySelector(".choice select").focus() === undefined`)
+	p.wait(onList)
+	p.key(kb.Escape)
+	p.wait(`!(` + onList + `)`)
+}
+
+// A ranking is searched and gone through with keys: the arrow leads to the rows, Escape clears the search and then leaves it.
+func TestPageTopByKeys(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
+	p.visit("/top")
+	const name = `(document.activeElement.querySelector(".fn")?.title ?? "")`
+	p.key(kb.ArrowDown)
+	first := eval[string](p, name)
+	p.key(kb.ArrowDown)
+	if second := eval[string](p, name); first == "" || second == "" || second == first {
+		t.Errorf("arrows lead to %q and then %q", first, second)
+	}
+	p.search()
+	p.wait(`document.activeElement.type === "search"`)
+	p.key("mallocgc")
+	p.wait(`new URLSearchParams(location.search).get("ui.q") === "mallocgc"`)
+	p.key(kb.ArrowDown)
+	if got := eval[string](p, name); !strings.Contains(got, "mallocgc") {
+		t.Errorf("the arrow leads from the search to %q", got)
+	}
+	p.key(kb.Enter)
+	p.wait(`new URLSearchParams(location.search).get("ui.sel")?.includes("mallocgc")`)
+	p.search()
+	p.key(kb.Escape)
+	p.wait(`new URLSearchParams(location.search).get("ui.q") === null && document.activeElement.type === "search"`)
+	p.key(kb.Escape)
+	p.wait(`document.activeElement.type !== "search"`)
+}
+
 // Every key of the sheet that acts on the selected frame, on the picture or on the search does what the sheet says.
 func TestPageKeys(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)

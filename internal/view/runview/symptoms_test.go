@@ -2,12 +2,16 @@ package runview
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // TestSymptomsOfLeak holds that two seconds of a program that leaks are enough to say so, and that programs that only fill their tables are
@@ -36,6 +40,61 @@ func TestSymptomsOfLeak(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestSymptomsOfLeakProfile holds that what the runtime says of leaked goroutines is read as each version of Go writes it. The profiles are of
+// testdata/leak/main.go: Go 1.26 built with GOEXPERIMENT=goroutineleakprofile.
+func TestSymptomsOfLeakProfile(t *testing.T) {
+	for _, version := range []string{"go1.26.8", "go1.27.3"} {
+		dir := t.TempDir()
+		leaks, err := os.ReadFile(filepath.Join("testdata", "leak", version+".pb.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string][]byte{
+			recording.PartFile(recording.Leaks, 0, time.Second): leaks,
+			recording.MetricsFile:                               []byte(`{"t": 0, "go/goroutines": 10}` + "\n" + `{"t": 1000, "go/goroutines": 10}` + "\n"),
+		} {
+			file := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format, How: recording.Built}); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := recording.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rec.Close()
+		r, err := Symptoms([]*recording.Recording{rec}, query.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := r.(*report.Symptoms).Symptoms
+		if len(list) != 1 || list[0].Kind != report.SymptomLeaked || list[0].Part != 6 || list[0].Where != "main.lookup.func1" {
+			t.Errorf("%s: %+v", version, list)
+		}
+		picked, _, err := rec.Pick("goroutineleak", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := profileview.Goroutines([]*recording.Recording{picked}, query.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, g := range g.(*report.Goroutines).Groups {
+			got = append(got, fmt.Sprint(g.Count, g.States, g.Where.Name))
+		}
+		if want := []string{"5 [chan send]main.lookup.func1", "1 [chan receive]main.main.func2"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", version, got, want)
 		}
 	}
 }

@@ -404,6 +404,9 @@ var saved = (() => {
       const others = said.filter(([k]) => !filtersHere.includes(k));
       const kept = this.answers[path + queryString([...said].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0))];
       if (kept !== void 0) return path === "/api/top" ? first(kept, pairs) : kept;
+      if (steps.length > 0 && wholes.includes(path)) {
+        throw new Failure("a saved page has this view of the whole profile only", "without the filters above it is shown; hone web REF opens the recording with every view");
+      }
       if (!this.made) return void 0;
       const option = (key) => others.find(([k]) => k === key)?.[1] ?? "";
       const only = (...keys) => others.every(([k]) => keys.includes(k));
@@ -438,6 +441,7 @@ var saved = (() => {
       return { ...all, functions };
     }
   };
+  var wholes = ["/api/flamechart", "/api/goroutines", "/api/traces", "/api/tags", "/api/diff", "/download/svg"];
   function says(path, k, v) {
     return ["root", "ref", "limit", "min", "depth", "base", "gone"].includes(k) || path === "/api/top" && (k === "sort" && v === "flat" || k === "by" && v === "function");
   }

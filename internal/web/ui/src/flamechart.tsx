@@ -174,7 +174,8 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
     const all = wide >= (whole[1] - whole[0]) * 0.999;
     go(put(latest(), "ui.zoom", all ? "" : `${span(Math.round(from))}..${span(Math.round(from + wide))}`), "replace");
   };
-  const keep = (a: number, b: number) => {
+  // A saved page has answers about the whole run only, so there a time is looked at and not kept.
+  const keep = app.api.embedded ? (a: number, b: number) => look(Math.min(a, b), Math.max(a, b)) : (a: number, b: number) => {
     let [from, to] = a < b ? [a, b] : [b, a];
     if (!data.sampled) {
       // A part is as fine as it goes.
@@ -225,7 +226,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
     const m = lane.marks.model;
     const frame = p.row < firstRow ? undefined : frameAt(m, p);
     const time = timeOf(m, p);
-    const items: Item[] = [{ group: 0, name: "Keep only this time", of: `${about(time[0])} to ${about(time[1])}`, run: () => keep(...time) }];
+    const items: Item[] = app.api.embedded ? [] : [{ group: 0, name: "Keep only this time", of: `${about(time[0])} to ${about(time[1])}`, run: () => keep(...time) }];
     return [...items, ...itemsFor(app, frame, nameAt(m, p), () => look(...time), (s) => put(s, "ui.zoom", `${span(Math.round(time[0]))}..${span(Math.round(time[1]))}`))];
   };
   const onWheel = (e: WheelEvent) => {
@@ -272,13 +273,13 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
             <button class="small" onClick={() => zoomBy(0.5)} title="zoom in (+)" aria-label="zoom in">+</button>
             <button class="small" onClick={() => zoomBy(2)} disabled={!zoomed} title="zoom out (-)" aria-label="zoom out">−</button>
             {zoomed && <button class="small" onClick={() => look(...whole)} title="zoom out to all (Esc)">Zoom out</button>}
-            {zoomed && <button class="small" onClick={() => keep(...seen)} title="have all views answer for the time in sight">Keep this time</button>}
+            {zoomed && !app.api.embedded && <button class="small" onClick={() => keep(...seen)} title="have all views answer for the time in sight">Keep this time</button>}
             {get(state, "at") !== "" && <button class="small" onClick={() => go(put(put(latest(), "at", ""), "ui.zoom", ""))}>All of the run</button>}
           </span>
           <span class="quiet">{data.sampled ? `${count(data.total)} CPU samples of the execution trace, each at its time` : data.live ? "each part shows what there was at its end" : `${value(data.total, data.unit)} in ${count(data.parts.length)} ${data.parts.length === 1 ? "part" : "parts"}`}</span>
         </div>
         <div class="chart" onWheel={onWheel}>
-          <Ruler data={data} seen={seen} onKeep={keep} />
+          <Ruler data={data} seen={seen} verb={app.api.embedded ? "zoom into" : "keep"} onKeep={keep} />
           <div class={data.sampled ? "tracks" : "lane"}>
             {lanes.map((lane, k) => (
               <div class="lane" key={lane.label + k} style={data.sampled ? { height: (depth(lane.marks.model, w)) * rowHeight + 1 + "px" } : {}}>
@@ -294,7 +295,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
         </div>
         <Notes notes={data.notes} />
       </div>
-      <Marked data={data} lanes={lanes} firstRow={firstRow} timeOf={timeOf} stale={stale} onZoom={(t) => look(...t)} onKeep={(t) => keep(...t)} />
+      <Marked data={data} lanes={lanes} firstRow={firstRow} timeOf={timeOf} stale={stale} onZoom={(t) => look(...t)} onKeep={app.api.embedded ? undefined : (t) => keep(...t)} />
     </div>
   );
 }
@@ -353,7 +354,7 @@ function useLocalSearch(lanes: Lane[], w: Window): Found {
 }
 
 /** Ruler is the time, with how busy each part was. Dragging over it chooses a part of the time, and so does a click on a part. */
-function Ruler({ data, seen, onKeep }: { data: FlameChart; seen: [number, number]; onKeep: (a: number, b: number) => void }) {
+function Ruler({ data, seen, verb, onKeep }: { data: FlameChart; seen: [number, number]; verb: string; onKeep: (a: number, b: number) => void }) {
   const box = useRef<HTMLDivElement>(null);
   const [draft, setDraft] = useState<[number, number]>();
   const drag = useRef<{ from: number; x: number; moved: boolean } | undefined>(undefined);
@@ -389,7 +390,7 @@ function Ruler({ data, seen, onKeep }: { data: FlameChart; seen: [number, number
       onPointerCancel={() => { drag.current = undefined; setDraft(undefined); }}>
       {data.parts.filter((p) => p.to_nanos > from && p.from_nanos < to).map((p) => (
         <button class="part" key={p.from_nanos} style={{ left: share(p.from_nanos) + "%", width: share(p.to_nanos) - share(p.from_nanos) + "%" }}
-          aria-label={"keep " + partName(data, p)} title={partName(data, p) + "; click to keep this time"} onClick={() => onKeep(p.from_nanos, p.to_nanos)}>
+          aria-label={verb + " " + partName(data, p)} title={`${partName(data, p)}; click to ${verb} this time`} onClick={() => onKeep(p.from_nanos, p.to_nanos)}>
           <i style={{ height: (rateOf(p, live) / most) * 100 + "%" }} />
         </button>
       ))}
@@ -412,7 +413,7 @@ function ticksOf(from: number, to: number): number[] {
 /** Marked is the panel of the box under the pointer, or the one that is selected. */
 function Marked({ data, lanes, firstRow, timeOf, stale, onZoom, onKeep }: {
   data: FlameChart; lanes: Lane[]; firstRow: number; timeOf: (m: Model, p: Place) => [number, number]; stale: boolean;
-  onZoom: (t: [number, number]) => void; onKeep: (t: [number, number]) => void;
+  onZoom: (t: [number, number]) => void; onKeep: ((t: [number, number]) => void) | undefined;
 }) {
   const [, again] = useState(0);
   useEffect(() => {
@@ -442,7 +443,7 @@ function Marked({ data, lanes, firstRow, timeOf, stale, onZoom, onKeep }: {
       zoom={inside && (() => onZoom(inside))} more={
         <div class="when">
           <p>{about(time[0])} to {about(time[1])}{at.row >= firstRow && !data.sampled && <span class="quiet"> · its part of the time, by share</span>}</p>
-          {inside && <button class="small" onClick={() => onKeep(inside)}>Keep only {about(inside[0])} to {about(inside[1])}</button>}
+          {inside && onKeep && <button class="small" onClick={() => onKeep(inside)}>Keep only {about(inside[0])} to {about(inside[1])}</button>}
         </div>
       } />
   );

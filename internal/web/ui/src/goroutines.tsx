@@ -23,6 +23,7 @@ export function GoroutinesView() {
   const groups = data.groups.filter((g) => q === "" || match([...(g.states ?? []), g.creator ?? "", ...g.stack.map((f) => f.name ?? "")].join("\n")));
   const states = new Map<string, number>();
   for (const g of data.groups) states.set((g.states ?? []).join(", ") || "running or not known", (states.get((g.states ?? []).join(", ") || "running or not known") ?? 0) + g.count);
+  const places = data.of - data.groups.filter((g) => g.count === 0).length; // those are gone
   const suspects = data.groups.filter((g) => g.suspect);
   const most = Math.max(...groups.map((g) => g.count), 1);
   const waits = data.groups.some((g) => g.wait_most_ns);
@@ -31,9 +32,9 @@ export function GoroutinesView() {
   return (
     <div class="main page scrolls goroutines" tabIndex={0} role="region" aria-label="Goroutines">
       <div class="hero">
-        <p class="big">{count(data.total)} <span>{data.total === 1 ? "goroutine" : "goroutines"}, in {count(data.of)} {data.of === 1 ? "place" : "places"}</span></p>
+        <p class="big">{count(data.total)} <span>{data.total === 1 ? "goroutine" : "goroutines"}, in {count(places)} {places === 1 ? "place" : "places"}</span></p>
         {compares && <p><span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{d > 0 ? "+" : ""}{count(d)}</span> <span class="quiet">against {count(data.before!.total)} {data.first_ns ? `in the first snapshot, after ${value(data.first_ns, "nanoseconds")}` : "before"}</span></p>}
-        <p class="quiet">{[...states].sort((a, b) => b[1] - a[1]).slice(0, 6).map(([s, n]) => `${count(n)} ${s}`).join(" · ")}</p>
+        <p class="quiet">{[...states].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 6).map(([s, n]) => `${count(n)} ${s}`).join(" · ")}</p>
       </div>
       {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}
       <div class="tools">
@@ -60,7 +61,7 @@ export function GoroutinesView() {
 }
 
 function Group({ of: g, most, total, compares, waits }: { of: GoroutineGroup; most: number; total: number; compares: boolean; waits: boolean }) {
-  const { state } = useApp();
+  const { state, api } = useApp();
   const [open, setOpen] = useState(false);
   const d = g.count - (g.before ?? 0);
   const where = g.where.name ?? "";
@@ -85,7 +86,7 @@ function Group({ of: g, most, total, compares, waits }: { of: GoroutineGroup; mo
             <ol class="stack">
               {g.stack.map((f) => {
                 const at = to(state, "source", ["arg", exactly(f.name ?? "")], ["ui.sel", f.name ?? ""], ["metric", "goroutine"]);
-                return <li><Link to={at} href={href(at)}>{f.name}</Link> <span class="quiet">{f.file}{f.line ? ":" + f.line : ""}</span></li>;
+                return <li>{api.embedded ? f.name : <Link to={at} href={href(at)}>{f.name}</Link>} <span class="quiet">{f.file}{f.line ? ":" + f.line : ""}</span></li>;
               })}
               {g.creator && <li class="quiet">started by {g.creator} {g.creator_line}</li>}
             </ol>

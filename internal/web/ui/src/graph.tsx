@@ -26,11 +26,11 @@ export function GraphView() {
   return (
     <div class="main page graph-page">
       <div class="tools">
-        <label class="choice"><span>Functions</span>
+        {!app.api.embedded && <label class="choice"><span>Functions</span>
           <input type="range" min={10} max={300} step={10} value={limit} onInput={(e) => setLimit(Number(e.currentTarget.value))}
             onChange={(e) => go(put(state, "limit", Number(e.currentTarget.value) === defaultNodes ? "" : e.currentTarget.value))} />
           <output>{limit}</output>
-        </label>
+        </label>}
         <div class="group row-actions">
           {selected && <b title={selected}>{selected}</b>}
           {actions.map((a) => <button onClick={a.run} title={`${a.doc} (${a.key})`}>{a.name}</button>)}

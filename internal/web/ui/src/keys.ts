@@ -14,7 +14,8 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ...(ofFleet ? [] : [["w  F", "the call tree; the flame chart, where times are known"], ["v  b  o  x", "comparison, benchmarks, load run and execution trace, where there are any"], ["G  M  C", "goroutines, memory and garbage collection, where known"]] as [string, string][]),
       ...(ofFleet ? [["g  e  k", "all services, events, the shelf"], ["m", "the heat map of single profiles"], ["[  ]", "the time before and after"]] as [string, string][] : []),
       ["/", "search"],
-      ["Esc", "clear the search; zoom out"],
+      ["Esc", "clear the search, then leave it; zoom out"],
+      ["↓", "from a search to the rows that it found"],
       ["t", "theme: system, light, dark"],
       ["?", "this sheet"],
       ["Alt ←", "undo the last step"],
@@ -115,4 +116,35 @@ export function useKeys(keys: Keys): void {
     document.addEventListener("keydown", down);
     return () => document.removeEventListener("keydown", down);
   });
+}
+
+/** toRows moves the focus to the table, or to the list, that a search field is above. */
+export function toRows(): void {
+  const rows = (which: string) => document.querySelector<HTMLElement>(which);
+  (rows("main .table tbody tr.selected[tabindex]") ?? rows("main .table tbody tr[tabindex], main .functions li button"))?.focus();
+}
+
+/**
+ * giveBack takes the focus off a list that was chosen from with the pointer, and off any list at Escape. As long as a list has the focus,
+ * a key chooses from it what begins with that letter: / would open the recording whose path is listed first. Escape clears a
+ * search field and then leaves it, and an arrow leads from there to what was found.
+ */
+export function giveBack(): void {
+  let pointed = false;
+  const list = (e: Event) => (e.target instanceof HTMLSelectElement ? e.target : undefined);
+  document.addEventListener("pointerdown", (e) => { pointed = list(e) !== undefined; });
+  document.addEventListener("keydown", (e) => {
+    pointed = false;
+    if (e.key === "Escape") list(e)?.blur();
+    const field = e.target instanceof HTMLInputElement && e.target.type === "search" && !e.defaultPrevented ? e.target : undefined;
+    if (field && e.key === "Escape") {
+      if (field.value === "") field.blur();
+      else {
+        field.value = "";
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    }
+    if (field && e.key === "ArrowDown") toRows();
+  });
+  document.addEventListener("change", (e) => { if (pointed) list(e)?.blur(); });
 }

@@ -14,7 +14,7 @@ import { GoroutinesView } from "./goroutines";
 import { GraphView } from "./graph";
 import { Header, Pills, Tabs, views as allViews } from "./header";
 import { HeatView } from "./heat";
-import { useKeys } from "./keys";
+import { giveBack, useKeys } from "./keys";
 import { TagsView, TracesView } from "./labels";
 import { OverviewView } from "./overview";
 import { LoadView } from "./load";
@@ -119,7 +119,7 @@ function Page() {
         <Tabs />
         {!ofStore[view] && <Pills />}
         <Away />
-        {view !== "timeline" && timed(app) && <Strip />}
+        {view !== "timeline" && timed(app) && !api.embedded && <Strip />}
         <main id={"view-" + view} data-view={view} tabIndex={-1}>
           {failure ? (
             <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>
@@ -169,4 +169,5 @@ function NoView({ app }: { app: App }) {
   );
 }
 
+giveBack();
 render(<Page />, document.getElementById("app")!);

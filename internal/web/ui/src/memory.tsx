@@ -84,7 +84,7 @@ export function MemoryView() {
                     <tr>
                       <td class="num">{bytes(g.to - g.from)}</td><td class="num">{bytes(g.from)}</td><td class="num">{bytes(g.to)}</td>
                       <td class="gauge"><Bar part={g.to - g.from} whole={most} /></td>
-                      <td class="fn"><Link to={at} href={href(at)} title={g.function}>{short(g.function)}</Link></td>
+                      <td class="fn">{app.api.embedded ? <span title={g.function}>{short(g.function)}</span> : <Link to={at} href={href(at)} title={g.function}>{short(g.function)}</Link>}</td>
                     </tr>
                   );
                 })}
@@ -102,7 +102,7 @@ export function MemoryView() {
             </tbody>
           </table>
         </section>
-        {shows(app, "top") && (
+        {shows(app, "top") && !app.api.embedded && (
           <section class="card">
             <h2>Try next</h2>
             <ul class="next">
@@ -122,8 +122,12 @@ const rules: Record<string, string> = {
   overshoot: "The heap outgrew its goal",
 };
 
+// Numbers of findings that are parts of a whole.
+const shares = new Set(["share", "share_of_all_time", "runtime_share", "time_collecting"]);
+
 function told(f: GCFinding): string {
   return f.numbers.map((n) => {
+    if (shares.has(n.name)) return `${n.name.replaceAll("_", " ")} ${percent(n.value, 1)}`;
     const v = n.unit === "nanoseconds" || n.unit === "bytes" ? value(Math.round(n.value), n.unit) : n.unit === "percent" ? number(n.value) + "%" : number(n.value) + (n.unit ? " " + n.unit : "");
     return `${n.name.replaceAll("_", " ")} ${v}`;
   }).join(", ");
@@ -165,7 +169,7 @@ export function GCView() {
   return (
     <div class="main page scrolls timeline" tabIndex={0} role="region" aria-label="Garbage collection">
       <div class="hero">
-        <p class="big">{share || count(data.of)} <span>{share ? "of the CPU for garbage collection" : data.of === 1 ? "cycle" : "cycles"}</span></p>
+        <p class="big">{share || count(data.of)} <span>{share ? "of the available CPU time for garbage collection" : data.of === 1 ? "cycle" : "cycles"}</span></p>
         <p class="quiet">{count(data.of)} cycles · pauses up to {nanos(data.pause_max_nanos)} · {data.format}</p>
       </div>
       {(data.findings ?? []).length > 0 && (

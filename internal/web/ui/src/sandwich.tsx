@@ -87,7 +87,7 @@ function Both({ data, name }: { data: Sandwich; name: string }) {
             <button onClick={() => go(put(put(state, "arg", ""), "ui.sel", ""))}>Another function…</button>
           </div>
         </div>
-        <div class="crumbs"><span class="quiet">double click a frame to put it in the middle</span><Legend mode={mode} palette={palette} flagged={Boolean(flags.callers ?? flags.callees)} model={callees.model} /></div>
+        <div class="crumbs"><span class="quiet">Enter or a double click puts a call in the middle</span><Legend mode={mode} palette={palette} flagged={Boolean(flags.callers ?? flags.callees)} model={callees.model} /></div>
         {side("Callers", "callers", callers, data.callers, true)}
         {side("Callees", "callees", callees, data.callees, false)}
         <Notes notes={data.notes} />

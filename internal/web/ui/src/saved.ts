@@ -302,6 +302,9 @@ export class Saved {
     const others = said.filter(([k]) => !filtersHere.includes(k));
     const kept = this.answers[path + queryString([...said].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))];
     if (kept !== undefined) return path === "/api/top" ? first(kept as Top, pairs) : kept;
+    if (steps.length > 0 && wholes.includes(path)) {
+      throw new Failure("a saved page has this view of the whole profile only", "without the filters above it is shown; hone web REF opens the recording with every view");
+    }
     if (!this.made) return undefined;
     const option = (key: string) => others.find(([k]) => k === key)?.[1] ?? "";
     const only = (...keys: string[]) => others.every(([k]) => keys.includes(k));
@@ -338,6 +341,9 @@ export class Saved {
     return { ...all, functions };
   }
 }
+
+// Answers that a saved page has as they are.
+const wholes = ["/api/flamechart", "/api/goroutines", "/api/traces", "/api/tags", "/api/diff", "/download/svg"];
 
 // What only narrows the view is done by the page itself, and a ranking is by flat unless it says otherwise.
 function says(path: string, k: string, v: string): boolean {

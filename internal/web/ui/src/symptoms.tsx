@@ -1,7 +1,7 @@
 // What is unusual about a run, each with a link to the view that shows it.
 
 import { Symptom, Symptoms } from "./api";
-import { asked, shows, useAnswer, useApp } from "./data";
+import { asked, shows, timed, useAnswer, useApp } from "./data";
 import { count, percent, value } from "./format";
 import { short } from "./names";
 import { Link } from "./parts";
@@ -38,14 +38,14 @@ export function SymptomList({ data }: { data: Symptoms | undefined }) {
   const app = useApp();
   const { state } = app;
   if (!data?.symptoms?.length) return null;
-  const view = (s: Symptom): [State, string] => {
-    const other = (name: string, title: string): [State, string] => (shows(app, name) ? [to(state, name), title] : [to(state, "timeline"), "Timeline"]);
+  const view = (s: Symptom): [State, string] | undefined => {
+    const other = (name: string, title: string): [State, string] | undefined => (shows(app, name) ? [to(state, name), title] : timed(app) ? [to(state, "timeline"), "Timeline"] : undefined);
     switch (s.kind) {
       case "leaked": case "stuck": case "goroutines": return other("goroutines", "Goroutines");
       case "memory": case "limit": return other("mem", "Memory");
       case "gc": return other("gc", "GC");
-      case "locks": return [to(put(state, "metric", "mutex"), "flame"), "Flame graph of lock waits"];
-      default: return [to(state, "timeline"), "Timeline"];
+      case "locks": return app.api.embedded ? undefined : [to(put(state, "metric", "mutex"), "flame"), "Flame graph of lock waits"];
+      default: return other("timeline", "Timeline");
     }
   };
   return (
@@ -53,8 +53,8 @@ export function SymptomList({ data }: { data: Symptoms | undefined }) {
       <h2>Unusual about this run</h2>
       <ul class="symptoms">
         {data.symptoms.map((s) => {
-          const [at, title] = view(s);
-          return <li><span>{told(s)}</span> <Link to={at} href={href(at)}>{title} ›</Link></li>;
+          const at = view(s);
+          return <li><span>{told(s)}</span> {at && <Link to={at[0]} href={href(at[0])}>{at[1]} ›</Link>}</li>;
         })}
       </ul>
     </section>

@@ -62,14 +62,15 @@ function nearest(points: TimePoint[], t: number): number {
 
 /** useBrush is the cursor, and the part of the time that is chosen or being chosen. */
 function useBrush(run: Run | undefined) {
-  const { state } = useApp();
+  const { state, api } = useApp();
   const [hover, setHover] = useState(-1);
   // Keys may come faster than the page is made anew, so what they start from is here and not in what was drawn last.
   const now = useRef<{ cursor: number; draft: [number, number] | undefined }>({ cursor: -1, draft: undefined });
   const [{ cursor, draft }, draw] = useState(now.current);
   const change = (to: Partial<typeof now.current>) => draw((now.current = { ...now.current, ...to }));
   const setCursor = (cursor: number) => change({ cursor });
-  const setDraft = (draft: [number, number] | undefined) => change({ draft });
+  // A saved page has answers about the whole run only.
+  const setDraft = (draft: [number, number] | undefined) => change({ draft: api.embedded ? undefined : draft });
   useEffect(() => {
     change({ cursor: -1, draft: undefined });
     setHover(-1);
@@ -92,7 +93,7 @@ function useBrush(run: Run | undefined) {
     const { cursor, draft } = now.current;
     const was = cursor < 0 ? (i < 0 ? last : 0) : cursor;
     const next = Math.min(Math.max(cursor < 0 && Number.isFinite(i) ? was : was + i, 0), last);
-    change({ cursor: next, draft: extend ? [draft?.[0] ?? run.points[was].at_ns, run.points[next].at_ns] : draft });
+    change({ cursor: next, draft: extend && !api.embedded ? [draft?.[0] ?? run.points[was].at_ns, run.points[next].at_ns] : draft });
     setHover(-1);
   };
   const step = Math.max(1, Math.round((run?.points.length ?? 0) / 200));
@@ -111,6 +112,7 @@ type Brush = ReturnType<typeof useBrush>;
 
 /** Plot lies over charts: it shows the cursor and the range, and takes the pointer and keys. */
 function Plot({ run, brush, left, text }: { run: Run; brush: Brush; left: number; text: string }) {
+  const { api } = useApp();
   const box = useRef<HTMLDivElement>(null);
   const drag = useRef<{ from: number; x: number; moved: boolean } | undefined>(undefined);
   const { from, to: end } = run.axis;
@@ -146,7 +148,7 @@ function Plot({ run, brush, left, text }: { run: Run; brush: Brush; left: number
         const d = drag.current;
         drag.current = undefined;
         if (!d) return;
-        if (d.moved) brush.apply([d.from, timeAt(e)]);
+        if (d.moved && !api.embedded) brush.apply([d.from, timeAt(e)]);
         else brush.setCursor(nearest(run.points, timeAt(e)));
       }}
       onPointerCancel={() => { drag.current = undefined; brush.setDraft(undefined); }}
@@ -311,7 +313,7 @@ export function TimelineView() {
 }
 
 function Charts({ run, brush }: { run: Run; brush: Brush }) {
-  const { state } = useApp();
+  const { state, api } = useApp();
   const palette = useContext(PaletteContext);
   const [box, width] = useWidth();
   const lanes = useMemo(() => lanesOf(run, palette), [run, palette]);
@@ -331,7 +333,7 @@ function Charts({ run, brush }: { run: Run; brush: Brush }) {
           {brush.draft && <button onClick={() => brush.apply()}>Apply <kbd>Enter</kbd></button>}
           {brush.at !== "" && <Link to={to(state, "flame")} href={href(to(state, "flame"))}>Flame graph of this time</Link>}
           {brush.at !== "" && <button class="small" onClick={brush.clear}>Whole run</button>}
-          {brush.at === "" && <span class="quiet">drag to choose a part of the time; every view then answers for it</span>}
+          {brush.at === "" && !api.embedded && <span class="quiet">drag to choose a part of the time; every view then answers for it</span>}
         </div>
       </div>
       <div class="charts" ref={box}>
@@ -357,16 +359,16 @@ export function Swatch({ line }: { line: Line }) {
 
 /** Trouble is what was looked out for, and the time that led up to each. */
 function Trouble({ run }: { run: Run }): ComponentChildren {
-  const { state } = useApp();
+  const { state, api } = useApp();
   if (run.events.length === 0) return null;
   const before = (e: TimeEvent) => put(put(state, "at", queryOf(Math.max(run.axis.from, e.at_ns - ledUp), e.at_ns, run.axis)), "root", "");
   return (
     <section class="card">
       <h2>Trouble</h2>
-      <p class="quiet">profiles were taken at once; choose one to see the time that led up to it</p>
+      <p class="quiet">profiles were taken at once{!api.embedded && "; choose one to see the time that led up to it"}</p>
       <ul class="next">
         {run.events.map((e) => (
-          <li><Link to={before(e)} href={href(before(e))}>{span(Math.round(e.at_ns / 1e6) * 1e6)}</Link> <span class="quiet">{e.text}</span></li>
+          <li>{api.embedded ? <b>{span(Math.round(e.at_ns / 1e6) * 1e6)}</b> : <Link to={before(e)} href={href(before(e))}>{span(Math.round(e.at_ns / 1e6) * 1e6)}</Link>} <span class="quiet">{e.text}</span></li>
         ))}
       </ul>
     </section>

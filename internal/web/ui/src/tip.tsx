@@ -40,8 +40,8 @@ export function Tip({ model, at, unit, total, box }: { model: Model; at: Place; 
       <p class="name"><span class="quiet">{path}</span><b>{short(name)}</b></p>
       {frame && <p class="quiet"><Dot origin={frame.origin} />{frame.origin ? originNames[frame.origin] : "other"}{frame.package ? " · " + frame.package : ""}</p>}
       <dl>
-        <div><dt>self</dt><dd>{value(r.flat[at.i], unit)}</dd><dd>{percent(r.flat[at.i], total)}</dd></div>
-        <div><dt>total</dt><dd>{value(r.cum[at.i], unit)}</dd><dd>{percent(r.cum[at.i], total)}</dd></div>
+        <div><dt>flat</dt><dd>{value(r.flat[at.i], unit)}</dd><dd>{percent(r.flat[at.i], total)}</dd></div>
+        <div><dt>cum</dt><dd>{value(r.cum[at.i], unit)}</dd><dd>{percent(r.cum[at.i], total)}</dd></div>
         {before !== undefined && <div><dt>before</dt><dd>{value(before, unit)}</dd><dd>{growth(before, r.cum[at.i])}</dd></div>}
       </dl>
       {frame?.file && <p class="place">{frame.file.split("/").slice(-3).join("/")}{line ? ":" + line : ""}</p>}

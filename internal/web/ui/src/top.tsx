@@ -6,7 +6,7 @@ import { Top, TopRow } from "./api";
 import { asked, recordingOf, useAnswer, useApp } from "./data";
 import { count, unitOf, value } from "./format";
 import { Choice } from "./flame";
-import { Keys, useKeys } from "./keys";
+import { Keys, toRows, useKeys } from "./keys";
 import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, useActions } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
@@ -32,6 +32,7 @@ export function TopView() {
   const actions = useActions(row && { frame: row, name: nameOf(row) });
   const keys: Keys = {};
   for (const a of actions) keys[a.key] = a.run;
+  keys.ArrowDown = toRows;
   keys["/"] = () => document.querySelector<HTMLInputElement>(".tools input")?.focus();
   useKeys(keys);
   if (error && !waiting) return <Problem error={error} />;

@@ -17,7 +17,7 @@ import { add, get, go, put, state as current } from "./state";
 import { PaletteContext } from "./theme";
 import { Canvas, useWidth } from "./timeline";
 
-const gutter = 232; // for names
+const gutters = [232, 112]; // for names: usually, and where there is little room
 const heights = { processors: 16, collector: 13, requests: 13, kinds: 30, goroutines: 14 };
 export function TraceView() {
   const app = useApp();
@@ -36,6 +36,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
   const { state } = useApp();
   const palette = useContext(PaletteContext);
   const [box, width] = useWidth();
+  const gutter = gutters[Number(width < 560)];
   const all: Window = [data.begin_nanos ?? 0, data.trace_nanos];
   const at = get(state, "at");
   const view = useMemo((): Window => {
@@ -133,7 +134,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
       <h2>{title} {doc && <span class="quiet">{doc}</span>}</h2>
       {list.map((l, i) => (
         <div class={"lane-row" + (key === "goroutines" && l.id === chosen ? " on" : "")} data-group={key} data-lane={i}>
-          <span class="lane-name">{name(l)}</span>
+          <span class="lane-name" title={l.name}>{name(l)}</span>
           <Canvas width={axis.right} height={heights[key]} deps={[...deps, l]} paint={paint(l, heights[key])} />
         </div>
       ))}
@@ -159,7 +160,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
       </div>
       <Legend data={data} palette={palette} />
       {error}
-      <div class="lanes-box" ref={box}
+      <div class="lanes-box" ref={box} style={{ "--gutter": gutter + "px" }}
         onPointerDown={(e) => {
           if (e.button !== 0 || e.clientX - box.current!.getBoundingClientRect().left < gutter) return;
           drag.current = { x: e.clientX, t: timeAt(e), moved: false };
@@ -191,7 +192,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
             <div class="lane-row">
               <span class="lane-name tall">
                 <button class="link" title={`${k.started_as}: show only these goroutines below`} onClick={() => go(add(current(), "focus", exactly(k.started_as)))}>{k.started_as}</button>
-                <span class="quiet" title="goroutines, and how many there were at a time at most">{count(k.goroutines)}, most {atMost(k)}</span>
+                <span class="quiet" title="goroutines, and how many there were at a time at most">{count(k.goroutines)}, max {atMost(k)}</span>
               </span>
               <Canvas width={axis.right} height={heights.kinds} deps={[...deps, k]} paint={(ctx) => paintKind(ctx, data, k, axis, heights.kinds, palette)} />
             </div>
