@@ -203,54 +203,50 @@ type CallFilter struct{ To, From []bool }
 
 // Edges adds the calls between the nodes of g that pass the filter.
 func (b *Builder) Edges(g *Graph, filter CallFilter) {
-	x := newCallFinder(g, b.Profile, b.Table, filter)
-	if !x.any && x.from == nil {
-		return
-	}
-	n := b.Profile.NumSamples()
-	parts := make([]*callFinder, max(1, min(runtime.GOMAXPROCS(0), n/samplesAtOnce)))
-	var work sync.WaitGroup
-	for i := range parts {
-		parts[i] = x
-		if i > 0 {
-			parts[i] = x.another()
+	if filter.To == nil && filter.From == nil {
+		if x := newWholeCalls(b, g); x != nil {
+			findAll(x, b.Profile.NumSamples()).link(g)
+			return
 		}
-		work.Go(func() { b.find(parts[i], i*n/len(parts), (i+1)*n/len(parts)) })
 	}
-	work.Wait()
-	// What was found first in one part comes behind all that was found in those before it, so the order is that of the samples.
-	for _, p := range parts[1:] {
-		x.calls.join(&p.calls)
+	if x := newCallFinder(b, g, filter); x.any || x.from != nil {
+		findAll(x, b.Profile.NumSamples()).link(g)
 	}
-	x.link()
 }
 
 // samplesAtOnce is how many samples are worth a core more.
 const samplesAtOnce = 20_000
 
-// find has x find the calls of samples.
-func (b *Builder) find(x *callFinder, from, to int) {
-	var stack []uint32
-	asked, met := 0, 0
-	for i := from; i < to; i++ {
-		w, live := b.sample(i)
-		if !live {
-			continue
-		}
-		// To ask takes a fifth of what it saves, which is in vain where nearly all stacks have some.
-		if asked < 256 || 4*met < 3*asked {
-			if asked++; !b.Profile.HasAny(i, x.some) {
-				continue
-			}
-			met++
-		}
-		stack = b.Profile.Stack(i, stack[:0])
-		x.stack(stack, w, uint32(i)+1)
+// A finder finds the calls of samples.
+type finder[F any] interface {
+	find(from, to int)
+	another() F // that does the same with other samples
+	found() *callTable
+}
+
+// findAll has a finder find the calls of n samples, on as many cores as there are.
+func findAll[F finder[F]](x F, n int) *callTable {
+	parts := make([]F, max(1, min(runtime.GOMAXPROCS(0), n/samplesAtOnce)))
+	parts[0] = x
+	for i := range parts[1:] {
+		parts[i+1] = x.another()
 	}
+	var work sync.WaitGroup
+	for i := range parts {
+		work.Go(func() { parts[i].find(i*n/len(parts), (i+1)*n/len(parts)) })
+	}
+	work.Wait()
+	// What was found first in one part comes behind all that was found in those before it, so the order is that of the samples.
+	all := x.found()
+	for _, p := range parts[1:] {
+		all.join(p.found())
+	}
+	return all
 }
 
 // A callFinder adds up calls. It knows beforehand which locations matter, since for most questions few do.
 type callFinder struct {
+	b      *Builder
 	g      *Graph
 	table  *FrameTable
 	places []callPlace // by location
@@ -281,8 +277,9 @@ const (
 	noFrames = -2
 )
 
-func newCallFinder(g *Graph, p *profile.Profile, t *FrameTable, filter CallFilter) *callFinder {
-	x := &callFinder{g: g, table: t, from: filter.From, target: make([]bool, len(g.all)), calls: newCallTable()}
+func newCallFinder(b *Builder, g *Graph, filter CallFilter) *callFinder {
+	t := b.Table
+	x := &callFinder{b: b, g: g, table: t, from: filter.From, target: make([]bool, len(g.all)), calls: newCallTable()}
 	for f := range g.all {
 		if g.keeps(int32(f)) && (filter.To == nil || filter.To[f]) {
 			x.any, x.target[f] = true, true
@@ -306,7 +303,7 @@ func newCallFinder(g *Graph, p *profile.Profile, t *FrameTable, filter CallFilte
 		}
 		x.places[l] = place
 	}
-	x.some = p.LocationSet(x.targets)
+	x.some = b.Profile.LocationSet(x.targets)
 	return x
 }
 
@@ -316,6 +313,30 @@ func (x *callFinder) another() *callFinder {
 	out.calls = newCallTable()
 	out.last = make([]lastCall, len(x.last))
 	return &out
+}
+
+func (x *callFinder) found() *callTable { return &x.calls }
+
+// find adds the calls of samples.
+func (x *callFinder) find(from, to int) {
+	p := x.b.Profile
+	var stack []uint32
+	asked, met := 0, 0
+	for i := from; i < to; i++ {
+		w, live := x.b.sample(i)
+		if !live {
+			continue
+		}
+		// To ask takes a fifth of what it saves, which is in vain where nearly all stacks have some.
+		if asked < 256 || 4*met < 3*asked {
+			if asked++; !p.HasAny(i, x.some) {
+				continue
+			}
+			met++
+		}
+		stack = p.Stack(i, stack[:0])
+		x.stack(stack, w, uint32(i)+1)
+	}
 }
 
 // stack adds the calls on a stack, which is of sample number now.
@@ -391,26 +412,6 @@ func (x *callFinder) number(location uint32, j int, above, f int32) int32 {
 		*last = lastCall{above, x.calls.find(above, f)}
 	}
 	return last.call
-}
-
-// link gives the nodes of the graph the calls that were found, in the order in which they were.
-func (x *callFinder) link() {
-	edges := make([]Edge, len(x.calls.sums))
-	for _, s := range x.calls.slots {
-		if s.number == 0 {
-			continue
-		}
-		c := &x.calls.sums[s.number-1]
-		edges[s.number-1] = Edge{
-			From: x.g.node(s.from), To: x.g.node(s.to),
-			Weight: c.V, div: c.Div, Inline: !c.called, Residual: c.residual,
-		}
-	}
-	for i := range edges {
-		e := &edges[i]
-		e.From.Out = append(e.From.Out, e)
-		e.To.In = append(e.To.In, e)
-	}
 }
 
 // Hashes of calls start from numbers that are new in every process, so that no input can make them collide.
@@ -489,6 +490,26 @@ func (t *callTable) slot(from, to int32) *callSlot {
 		if c.number == 0 || c.from == from && c.to == to {
 			return c
 		}
+	}
+}
+
+// link gives the nodes of a graph the calls, in the order in which they were found.
+func (t *callTable) link(g *Graph) {
+	edges := make([]Edge, len(t.sums))
+	for _, s := range t.slots {
+		if s.number == 0 {
+			continue
+		}
+		c := &t.sums[s.number-1]
+		edges[s.number-1] = Edge{
+			From: g.node(s.from), To: g.node(s.to),
+			Weight: c.V, div: c.Div, Inline: !c.called, Residual: c.residual,
+		}
+	}
+	for i := range edges {
+		e := &edges[i]
+		e.From.Out = append(e.From.Out, e)
+		e.To.In = append(e.To.In, e)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 )
 
-// TestColumn adds up by frame in all three ways: with a profile.Spread, without, and as a definition would.
+// TestColumn adds up by frame in all ways: with a profile.Spread, without, for some frames only, and as a definition would.
 func TestColumn(t *testing.T) {
 	profiles := corpus(t)
 	made, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 3000}))
@@ -50,6 +50,19 @@ func TestColumn(t *testing.T) {
 						if g.Seen = 0; g != want[f] {
 							t.Fatalf("%s, %+v, sample type %d: %s has %+v for frame %d, want %+v", name, d, k, got.how, g, f, want[f])
 						}
+					}
+				}
+				some := make([]bool, len(b.Table.Frames))
+				for f := range some {
+					if some[f] = rnd.IntN(9) == 0; !some[f] {
+						wantFlat[f], want[f] = 0, calls.Tally{}
+					}
+				}
+				b.Type = k
+				b.CostsOf(some)
+				for f, g := range b.Cum {
+					if g.Seen = 0; g != want[f] || b.Flat[f] != wantFlat[f] {
+						t.Fatalf("%s, %+v, sample type %d: costs of some frames have %d and %+v for frame %d, want %d and %+v", name, d, k, b.Flat[f], g, f, wantFlat[f], want[f])
 					}
 				}
 			}

@@ -165,9 +165,14 @@ func (s *sides) costs(q query.Query) (after, before *calls.Builder, err error) {
 }
 
 func (s *sides) costsBefore(table *calls.FrameTable) *calls.Builder {
-	b := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.before}, Table: table}
+	b := s.builderBefore(table)
 	b.Costs()
 	return b
+}
+
+// builderBefore returns a builder for the base, without costs.
+func (s *sides) builderBefore(table *calls.FrameTable) *calls.Builder {
+	return &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.before}, Table: table}
 }
 
 // sides are two profiles in one, with a column of values for each.
