@@ -3,7 +3,6 @@ package calls
 import (
 	"encoding/binary"
 	"runtime"
-	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
@@ -23,12 +22,8 @@ func (b *Builder) columnOf(values []int64, some []bool) (flat []int64, sums []Ta
 		return b.Column(values)
 	}
 	cores := max(1, min(runtime.GOMAXPROCS(0), len(values)/manySamples))
-	parts := make([]columnPart, cores)
-	var work sync.WaitGroup
-	for i := range parts {
-		work.Go(func() { parts[i] = x.part(values, len(values)*i/cores, len(values)*(i+1)/cores) })
-	}
-	work.Wait()
+	parts := make([]*columnPart, cores)
+	inRanges(len(values), cores, func(i, from, to int) { parts[i] = x.part(values, from, to) })
 	flat, sums = make([]int64, len(some)), make([]Tally, len(some))
 	for _, p := range parts {
 		for k, f := range x.frames {
@@ -37,7 +32,7 @@ func (b *Builder) columnOf(values []int64, some []bool) (flat []int64, sums []Ta
 			sums[f].Seen = max(sums[f].Seen, p.sums[k].Seen)
 		}
 		for l, ok := range x.has {
-			if !ok || !p.met(uint32(l)) {
+			if !ok || !p.spread.Met(uint32(l)) {
 				continue
 			}
 			for j, f := range b.Table.Of(uint32(l)) {
@@ -84,7 +79,7 @@ func (b *Builder) narrow(some []bool) *narrowed {
 }
 
 // part adds up some samples, by number.
-func (x *narrowed) part(values []int64, from, to int) columnPart {
+func (x *narrowed) part(values []int64, from, to int) *columnPart {
 	n := len(x.frames)
 	flat, sums := make([]int64, n), make([]Tally, n+1) // with one for what stacks are filled up with
 	spread := x.Profile.NewSpread(n, x.lists.of)
@@ -110,7 +105,7 @@ func (x *narrowed) part(values []int64, from, to int) columnPart {
 			flat[innermost] += v
 		}
 	}
-	return columnPart{flat, sums, spread.Met}
+	return &columnPart{flat, sums, spread}
 }
 
 // leaf returns the innermost frame on the stack of a sample, or -1 if there is none.
@@ -122,4 +117,25 @@ func (x *narrowed) leaf(i int) int32 {
 		}
 	}
 	return -1
+}
+
+// Through returns the sum of the samples whose stacks have one of the locations for which in is true.
+func (m Measure) Through(in []bool) int64 {
+	values := m.Profile.Values(m.Type)
+	set := m.Profile.LocationSet(in)
+	sums := make([]int64, max(1, min(runtime.GOMAXPROCS(0), len(values)/manySamples)))
+	inRanges(len(values), len(sums), func(part, from, to int) {
+		sum := int64(0)
+		for i := from; i < to; i++ {
+			if v := values[i]; v != 0 && m.Profile.HasAny(i, set) {
+				sum += v
+			}
+		}
+		sums[part] = sum
+	})
+	all := int64(0)
+	for _, s := range sums {
+		all += s
+	}
+	return all
 }

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
@@ -140,10 +139,15 @@ type Weight struct{ V, Div int64 }
 // A Builder makes graphs of one profile with more and more frames left out.
 type Builder struct {
 	Measure
-	Table        *FrameTable
 	DropNegative bool
+	*Costing
+}
 
-	// By frame.
+// A Costing is the frames of a profile with what they cost, for all who ask about the same samples. Nobody changes it once it is added up.
+type Costing struct {
+	Table *FrameTable
+
+	// By frame; nil until they are added up.
 	Flat []int64
 	Cum  []Tally
 	divs struct { // what they are divided by, for means
@@ -152,12 +156,44 @@ type Builder struct {
 	}
 }
 
-// Costs adds up what each frame costs, by itself and with what it calls.
+// NewBuilder returns a Builder that has nothing added up yet.
+func NewBuilder(m Measure, t *FrameTable) *Builder {
+	return &Builder{Measure: m, Costing: &Costing{Table: t}}
+}
+
+// Size returns about how many bytes c takes.
+func (c *Costing) Size() int64 {
+	const frame, tally = 200, 40
+	return int64(len(c.Table.Frames))*(frame+2*tally) + 8*int64(len(c.Table.only)+len(c.Table.at))
+}
+
+// Costs adds up what each frame costs, by itself and with what it calls, unless that was done.
 func (b *Builder) Costs() {
-	b.Flat, b.Cum = b.Column(b.Profile.Values(b.Type))
+	if b.Flat != nil {
+		return
+	}
 	if b.Mean {
 		b.divs.flat, b.divs.cum = b.Column(b.Profile.Values(0))
 	}
+	b.Flat, b.Cum = b.Column(b.Profile.Values(b.Type))
+}
+
+// CostsAhead does the same before anybody asks, on one core, and gives up when enough says so. It reports whether all is added up.
+func (b *Builder) CostsAhead(enough func() bool) bool {
+	if b.Flat != nil || b.Mean || len(b.Table.Frames) > profile.MaxSpread {
+		return b.Flat != nil
+	}
+	values := b.Profile.Values(b.Type)
+	x := b.newColumn()
+	const some = 1 << 12
+	for i := 0; i < len(values); i += some {
+		if enough() {
+			return false
+		}
+		x.add(values, i, min(i+some, len(values)))
+	}
+	b.Flat, b.Cum = b.together([]*columnPart{x})
+	return true
 }
 
 // Listed reports whether a frame costs anything that is to be shown.
@@ -231,11 +267,7 @@ func findAll[F finder[F]](x F, n int) *callTable {
 	for i := range parts[1:] {
 		parts[i+1] = x.another()
 	}
-	var work sync.WaitGroup
-	for i := range parts {
-		work.Go(func() { parts[i].find(i*n/len(parts), (i+1)*n/len(parts)) })
-	}
-	work.Wait()
+	inRanges(n, len(parts), func(i, from, to int) { parts[i].find(from, to) })
 	// What was found first in one part comes behind all that was found in those before it, so the order is that of the samples.
 	all := x.found()
 	for _, p := range parts[1:] {

@@ -38,7 +38,7 @@ func TestWholeCalls(t *testing.T) {
 		for _, d := range []Detail{{Function: true}, {Function: true, Line: true}, {Function: true, noInlines: true}} {
 			for _, share := range []int{1, 2, 20} {
 				for _, mean := range []bool{false, true} {
-					b := &Builder{Measure: Measure{Profile: p, Type: len(p.SampleTypes) - 1, Mean: mean}, Table: NewFrameTable(p, d, nil)}
+					b := NewBuilder(Measure{Profile: p, Type: len(p.SampleTypes) - 1, Mean: mean}, NewFrameTable(p, d, nil))
 					b.Costs()
 					kept := make([]bool, len(b.Table.Frames))
 					for f := range kept {

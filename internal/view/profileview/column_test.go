@@ -33,7 +33,7 @@ func TestColumn(t *testing.T) {
 	profiles["nothing"] = folded(t, "")
 	for name, p := range profiles {
 		for _, d := range []calls.Detail{{Function: true}, {Function: true, Line: true}, {Address: true}} {
-			b := &calls.Builder{Measure: calls.Measure{Profile: p}, Table: calls.NewFrameTable(p, d, func(s string) string { return s })}
+			b := calls.NewBuilder(calls.Measure{Profile: p}, calls.NewFrameTable(p, d, func(s string) string { return s }))
 			for k := range p.SampleTypes {
 				flat, sums := b.Column(p.Values(k))
 				wideFlat, wideSums := b.WideColumn(p.Values(k))
@@ -99,7 +99,7 @@ func BenchmarkColumn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := &calls.Builder{Measure: calls.Measure{Profile: p}, Table: calls.NewFrameTable(p, calls.Detail{Function: true}, func(s string) string { return s })}
+	x := calls.NewBuilder(calls.Measure{Profile: p}, calls.NewFrameTable(p, calls.Detail{Function: true}, func(s string) string { return s }))
 	b.ReportAllocs()
 	for b.Loop() {
 		x.Column(p.Values(0))

@@ -19,12 +19,14 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.callTree("sandwich")
+	b, err := a.summed()
 	if err != nil {
 		return nil, err
 	}
-	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
-	b.Costs()
+	t, err := a.callTreeOf("sandwich", b.Table)
+	if err != nil {
+		return nil, err
+	}
 	frame, others, err := a.frame(t, b)
 	if err != nil {
 		return nil, err
@@ -134,12 +136,6 @@ func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if out.Count == 0 {
 		return out, nil
 	}
-	var stack []uint32
-	for i, v := range t.Values {
-		stack = a.Profile.Stack(i, stack[:0])
-		if slices.ContainsFunc(stack, func(l uint32) bool { return found[l] }) {
-			out.Value += v
-		}
-	}
+	out.Value = a.Through(found)
 	return out, nil
 }
