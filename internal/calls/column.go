@@ -28,18 +28,17 @@ func (b *Builder) Column(values []int64) (flat []int64, sums []Tally) {
 		return b.WideColumn(values)
 	}
 	cores := max(1, min(runtime.GOMAXPROCS(0), len(values)/manySamples))
-	parts := make([]columnPart, cores)
-	var work sync.WaitGroup
-	for i := range parts {
-		from, to := len(values)*i/cores, len(values)*(i+1)/cores
-		if i < cores-1 {
-			work.Go(func() { parts[i] = b.columnPart(values, from, to) })
-		} else {
-			parts[i] = b.columnPart(values, from, to)
-		}
-	}
-	work.Wait()
-	flat, sums = parts[0].flat, parts[0].sums[:n]
+	parts := make([]*columnPart, cores)
+	inRanges(len(values), cores, func(i, from, to int) {
+		parts[i] = b.newColumn()
+		parts[i].add(values, from, to)
+	})
+	return b.together(parts)
+}
+
+// together returns what parts come to.
+func (b *Builder) together(parts []*columnPart) (flat []int64, sums []Tally) {
+	flat, sums = parts[0].flat, parts[0].sums[:len(b.Table.Frames)]
 	for _, p := range parts[1:] {
 		for f := range flat {
 			flat[f] += p.flat[f]
@@ -48,11 +47,21 @@ func (b *Builder) Column(values []int64) (flat []int64, sums []Tally) {
 		}
 	}
 	for l := range b.Table.only {
-		if slices.ContainsFunc(parts, func(p columnPart) bool { return p.met(uint32(l)) }) {
+		if slices.ContainsFunc(parts, func(p *columnPart) bool { return p.spread.Met(uint32(l)) }) {
 			b.Table.meet(sums, uint32(l))
 		}
 	}
 	return flat, sums
+}
+
+// inRanges does work on n samples in so many parts, at the same time. One part takes no goroutine.
+func inRanges(n, parts int, do func(i, from, to int)) {
+	var work sync.WaitGroup
+	for i := range parts - 1 {
+		work.Go(func() { do(i, n*i/parts, n*(i+1)/parts) })
+	}
+	do(parts-1, n*(parts-1)/parts, n)
+	work.Wait()
 }
 
 // manySamples is how many samples are worth a core more: each makes what it knows of roots for itself.
@@ -60,15 +69,19 @@ var manySamples = 500_000
 
 // A columnPart is the sum of some samples.
 type columnPart struct {
-	flat []int64
-	sums []Tally
-	met  func(location uint32) bool
+	flat   []int64
+	sums   []Tally // with one for what stacks are filled up with
+	spread *profile.Spread
 }
 
-func (b *Builder) columnPart(values []int64, from, to int) columnPart {
+func (b *Builder) newColumn() *columnPart {
 	n := len(b.Table.Frames)
-	flat, sums := make([]int64, n), make([]Tally, n+1) // with one for what stacks are filled up with
-	x := b.Profile.NewSpread(n, b.Table.Of)
+	return &columnPart{make([]int64, n), make([]Tally, n+1), b.Profile.NewSpread(n, b.Table.Of)}
+}
+
+// add adds samples to p.
+func (p *columnPart) add(values []int64, from, to int) {
+	flat, sums, x := p.flat, p.sums, p.spread
 	for i := from; i < to; i++ {
 		v := values[i]
 		if v == 0 {
@@ -84,7 +97,6 @@ func (b *Builder) columnPart(values []int64, from, to int) columnPart {
 			flat[root[0]] += v
 		}
 	}
-	return columnPart{flat, sums, x.Met}
 }
 
 // addRoot adds a sample up for frames of which each is there once. It and addOwn are functions of their own so that all they work with

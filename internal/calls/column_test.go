@@ -15,7 +15,7 @@ func TestColumnOnCores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Builder{Measure: Measure{Profile: p}, Table: NewFrameTable(p, Detail{Function: true}, func(s string) string { return s })}
+	b := NewBuilder(Measure{Profile: p}, NewFrameTable(p, Detail{Function: true}, func(s string) string { return s }))
 	wantFlat, want := b.Column(p.Values(0))
 	defer func(many, cores int) { manySamples = many; runtime.GOMAXPROCS(cores) }(manySamples, runtime.GOMAXPROCS(3))
 	manySamples = 900

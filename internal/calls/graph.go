@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
@@ -140,10 +139,15 @@ type Weight struct{ V, Div int64 }
 // A Builder makes graphs of one profile with more and more frames left out.
 type Builder struct {
 	Measure
-	Table        *FrameTable
 	DropNegative bool
+	*Costing
+}
 
-	// By frame.
+// A Costing is the frames of a profile with what they cost, for all who ask about the same samples. Nobody changes it once it is added up.
+type Costing struct {
+	Table *FrameTable
+
+	// By frame; nil until they are added up.
 	Flat []int64
 	Cum  []Tally
 	divs struct { // what they are divided by, for means
@@ -152,12 +156,44 @@ type Builder struct {
 	}
 }
 
-// Costs adds up what each frame costs, by itself and with what it calls.
+// NewBuilder returns a Builder that has nothing added up yet.
+func NewBuilder(m Measure, t *FrameTable) *Builder {
+	return &Builder{Measure: m, Costing: &Costing{Table: t}}
+}
+
+// Size returns about how many bytes c takes.
+func (c *Costing) Size() int64 {
+	const frame, tally = 200, 40
+	return int64(len(c.Table.Frames))*(frame+2*tally) + 8*int64(len(c.Table.only)+len(c.Table.at))
+}
+
+// Costs adds up what each frame costs, by itself and with what it calls, unless that was done.
 func (b *Builder) Costs() {
-	b.Flat, b.Cum = b.Column(b.Profile.Values(b.Type))
+	if b.Flat != nil {
+		return
+	}
 	if b.Mean {
 		b.divs.flat, b.divs.cum = b.Column(b.Profile.Values(0))
 	}
+	b.Flat, b.Cum = b.Column(b.Profile.Values(b.Type))
+}
+
+// CostsAhead does the same before anybody asks, on one core, and gives up when enough says so. It reports whether all is added up.
+func (b *Builder) CostsAhead(enough func() bool) bool {
+	if b.Flat != nil || b.Mean || len(b.Table.Frames) > profile.MaxSpread {
+		return b.Flat != nil
+	}
+	values := b.Profile.Values(b.Type)
+	x := b.newColumn()
+	const some = 1 << 12
+	for i := 0; i < len(values); i += some {
+		if enough() {
+			return false
+		}
+		x.add(values, i, min(i+some, len(values)))
+	}
+	b.Flat, b.Cum = b.together([]*columnPart{x})
+	return true
 }
 
 // Listed reports whether a frame costs anything that is to be shown.
@@ -203,54 +239,46 @@ type CallFilter struct{ To, From []bool }
 
 // Edges adds the calls between the nodes of g that pass the filter.
 func (b *Builder) Edges(g *Graph, filter CallFilter) {
-	x := newCallFinder(g, b.Profile, b.Table, filter)
-	if !x.any && x.from == nil {
-		return
-	}
-	n := b.Profile.NumSamples()
-	parts := make([]*callFinder, max(1, min(runtime.GOMAXPROCS(0), n/samplesAtOnce)))
-	var work sync.WaitGroup
-	for i := range parts {
-		parts[i] = x
-		if i > 0 {
-			parts[i] = x.another()
+	if filter.To == nil && filter.From == nil {
+		if x := newWholeCalls(b, g); x != nil {
+			findAll(x, b.Profile.NumSamples()).link(g)
+			return
 		}
-		work.Go(func() { b.find(parts[i], i*n/len(parts), (i+1)*n/len(parts)) })
 	}
-	work.Wait()
-	// What was found first in one part comes behind all that was found in those before it, so the order is that of the samples.
-	for _, p := range parts[1:] {
-		x.calls.join(&p.calls)
+	if x := newCallFinder(b, g, filter); x.any || x.from != nil {
+		findAll(x, b.Profile.NumSamples()).link(g)
 	}
-	x.link()
 }
 
 // samplesAtOnce is how many samples are worth a core more.
 const samplesAtOnce = 20_000
 
-// find has x find the calls of samples.
-func (b *Builder) find(x *callFinder, from, to int) {
-	var stack []uint32
-	asked, met := 0, 0
-	for i := from; i < to; i++ {
-		w, live := b.sample(i)
-		if !live {
-			continue
-		}
-		// To ask takes a fifth of what it saves, which is in vain where nearly all stacks have some.
-		if asked < 256 || 4*met < 3*asked {
-			if asked++; !b.Profile.HasAny(i, x.some) {
-				continue
-			}
-			met++
-		}
-		stack = b.Profile.Stack(i, stack[:0])
-		x.stack(stack, w, uint32(i)+1)
+// A finder finds the calls of samples.
+type finder[F any] interface {
+	find(from, to int)
+	another() F // that does the same with other samples
+	found() *callTable
+}
+
+// findAll has a finder find the calls of n samples, on as many cores as there are.
+func findAll[F finder[F]](x F, n int) *callTable {
+	parts := make([]F, max(1, min(runtime.GOMAXPROCS(0), n/samplesAtOnce)))
+	parts[0] = x
+	for i := range parts[1:] {
+		parts[i+1] = x.another()
 	}
+	inRanges(n, len(parts), func(i, from, to int) { parts[i].find(from, to) })
+	// What was found first in one part comes behind all that was found in those before it, so the order is that of the samples.
+	all := x.found()
+	for _, p := range parts[1:] {
+		all.join(p.found())
+	}
+	return all
 }
 
 // A callFinder adds up calls. It knows beforehand which locations matter, since for most questions few do.
 type callFinder struct {
+	b      *Builder
 	g      *Graph
 	table  *FrameTable
 	places []callPlace // by location
@@ -281,8 +309,9 @@ const (
 	noFrames = -2
 )
 
-func newCallFinder(g *Graph, p *profile.Profile, t *FrameTable, filter CallFilter) *callFinder {
-	x := &callFinder{g: g, table: t, from: filter.From, target: make([]bool, len(g.all)), calls: newCallTable()}
+func newCallFinder(b *Builder, g *Graph, filter CallFilter) *callFinder {
+	t := b.Table
+	x := &callFinder{b: b, g: g, table: t, from: filter.From, target: make([]bool, len(g.all)), calls: newCallTable()}
 	for f := range g.all {
 		if g.keeps(int32(f)) && (filter.To == nil || filter.To[f]) {
 			x.any, x.target[f] = true, true
@@ -306,7 +335,7 @@ func newCallFinder(g *Graph, p *profile.Profile, t *FrameTable, filter CallFilte
 		}
 		x.places[l] = place
 	}
-	x.some = p.LocationSet(x.targets)
+	x.some = b.Profile.LocationSet(x.targets)
 	return x
 }
 
@@ -316,6 +345,30 @@ func (x *callFinder) another() *callFinder {
 	out.calls = newCallTable()
 	out.last = make([]lastCall, len(x.last))
 	return &out
+}
+
+func (x *callFinder) found() *callTable { return &x.calls }
+
+// find adds the calls of samples.
+func (x *callFinder) find(from, to int) {
+	p := x.b.Profile
+	var stack []uint32
+	asked, met := 0, 0
+	for i := from; i < to; i++ {
+		w, live := x.b.sample(i)
+		if !live {
+			continue
+		}
+		// To ask takes a fifth of what it saves, which is in vain where nearly all stacks have some.
+		if asked < 256 || 4*met < 3*asked {
+			if asked++; !p.HasAny(i, x.some) {
+				continue
+			}
+			met++
+		}
+		stack = p.Stack(i, stack[:0])
+		x.stack(stack, w, uint32(i)+1)
+	}
 }
 
 // stack adds the calls on a stack, which is of sample number now.
@@ -391,26 +444,6 @@ func (x *callFinder) number(location uint32, j int, above, f int32) int32 {
 		*last = lastCall{above, x.calls.find(above, f)}
 	}
 	return last.call
-}
-
-// link gives the nodes of the graph the calls that were found, in the order in which they were.
-func (x *callFinder) link() {
-	edges := make([]Edge, len(x.calls.sums))
-	for _, s := range x.calls.slots {
-		if s.number == 0 {
-			continue
-		}
-		c := &x.calls.sums[s.number-1]
-		edges[s.number-1] = Edge{
-			From: x.g.node(s.from), To: x.g.node(s.to),
-			Weight: c.V, div: c.Div, Inline: !c.called, Residual: c.residual,
-		}
-	}
-	for i := range edges {
-		e := &edges[i]
-		e.From.Out = append(e.From.Out, e)
-		e.To.In = append(e.To.In, e)
-	}
 }
 
 // Hashes of calls start from numbers that are new in every process, so that no input can make them collide.
@@ -489,6 +522,26 @@ func (t *callTable) slot(from, to int32) *callSlot {
 		if c.number == 0 || c.from == from && c.to == to {
 			return c
 		}
+	}
+}
+
+// link gives the nodes of a graph the calls, in the order in which they were found.
+func (t *callTable) link(g *Graph) {
+	edges := make([]Edge, len(t.sums))
+	for _, s := range t.slots {
+		if s.number == 0 {
+			continue
+		}
+		c := &t.sums[s.number-1]
+		edges[s.number-1] = Edge{
+			From: g.node(s.from), To: g.node(s.to),
+			Weight: c.V, div: c.Div, Inline: !c.called, Residual: c.residual,
+		}
+	}
+	for i := range edges {
+		e := &edges[i]
+		e.From.Out = append(e.From.Out, e)
+		e.To.In = append(e.To.In, e)
 	}
 }
 

@@ -27,6 +27,7 @@ type Tree struct {
 	Collapse bool              // a frame that calls itself is one
 	Inverted bool              // callees above their callers
 	From     int32             // stacks begin with the outermost of this frame; anyFrame is that of the stack
+	Having   profile.SampleSet // the samples that have it, where that is known; see Members
 
 	Nodes   []Call
 	Sums    []Sum   // by call, once the tree has grown
@@ -141,21 +142,39 @@ func (t *Tree) grow(open int64) {
 func (t *Tree) enterAll() {
 	t.Entries = make([]Entry, len(t.Values))
 	var having *profile.LocationSet
-	if t.From != anyFrame {
+	if t.From != anyFrame && t.Having == nil {
 		// Most stacks do not have the frame, which is seen where they are packed.
 		having = t.Profile.LocationSet(t.locationsOf(t.From))
+	}
+	counts := func(i uint32) bool {
+		switch {
+		case t.Having != nil:
+			return t.Having.Has(i)
+		case having != nil:
+			return t.Profile.HasAny(int(i), having)
+		}
+		return true
 	}
 	inParts(len(t.Entries), func() func(from, to int) {
 		return func(from, to int) {
 			for i := from; i < to; i++ {
 				e := &t.Entries[i]
-				if e.Sample = uint32(i); having != nil && !t.Profile.HasAny(i, having) || !t.enter(e) {
+				if e.Sample = uint32(i); !counts(e.Sample) || !t.enter(e) {
 					e.Sample = nobody
 				}
 			}
 		}
 	})
 	t.Entries = slices.DeleteFunc(t.Entries, func(e Entry) bool { return e.Sample == nobody })
+}
+
+// Members returns the samples that are in a tree that has grown.
+func (t *Tree) Members() profile.SampleSet {
+	set := profile.NewSampleSet(len(t.Values))
+	for i := range t.Entries {
+		set.Add(t.Entries[i].Sample)
+	}
+	return set
 }
 
 // locationsOf returns which locations have a frame.

@@ -102,8 +102,8 @@ func (p *Profile) NumRoots() int {
 	return t.narrow.index.n + t.wide.index.n
 }
 
-// appendRoot appends the indexes of the locations of a root, from the innermost.
-func (p *Profile) appendRoot(root int, buf []uint32) []uint32 {
+// AppendRoot appends the indexes of the locations of a root, from the innermost.
+func (p *Profile) AppendRoot(root int, buf []uint32) []uint32 {
 	body, wide := p.stacks.roots.get(root)
 	if wide {
 		return unpack24(buf, body, RootDepth)

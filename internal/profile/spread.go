@@ -73,6 +73,22 @@ const MaxSpread = math.MaxUint16
 // Stack returns the numbers of the stack of sample i: those of its root, each once, and the others, in two bytes each and with up to
 // three times n after them, so that they are multiples of eight bytes. Both begin with the innermost, and are valid until the next call.
 func (s *Spread) Stack(i int) (own []byte, root []uint16) {
+	end, r := s.write(i)
+	if r != noRoot {
+		root = s.root(uint32(r))
+	}
+	return s.padded(end), root
+}
+
+// Own returns the numbers of the stack of sample i but for those of its root, in two bytes each, from the innermost, and the number of the
+// root, or -1 where there is none. The numbers are valid until the next call.
+func (s *Spread) Own(i int) (own []byte, root int) {
+	end, root := s.write(i)
+	return s.out[:end], root
+}
+
+// write writes the numbers of the stack of sample i but for those of its root.
+func (s *Spread) write(i int) (end, root int) {
 	packed := s.p.stacks.get(s.p.stack[i])
 	head, at := uint(packed[0]), 1
 	if head >= 0x80 {
@@ -81,19 +97,18 @@ func (s *Spread) Stack(i int) (own []byte, root []uint16) {
 	n := int(head >> headBits)
 	body := packed[at:]
 	if head&headWide != 0 || at == 2 && packed[1] >= 0x80 || len(body) < 2*n+8 {
-		return s.any(i), nil
+		return s.any(i), noRoot
 	}
-	if head&headShared != 0 {
+	if root = noRoot; head&headShared != 0 {
 		n -= RootDepth
-		root = s.root(uint32(binary.LittleEndian.Uint16(body[2*n:]))) // those of narrow stacks come first
+		root = int(binary.LittleEndian.Uint16(body[2*n:])) // those of narrow stacks come first
 	}
-	end := 0
 	for {
 		s.room(end, n)
 		wrote, left := spread16(s.out[end:], body, n, (*[narrowNumbers]uint64)(s.few), (*[narrowNumbers]uint8)(s.size))
 		end += wrote
 		if left == 0 {
-			return s.padded(end), root
+			return end, root
 		}
 		body = body[2*(n-left):]
 		n = max(left-4, 0)
@@ -158,11 +173,10 @@ func (s *Spread) one(end int, number uint32) int {
 	return end
 }
 
-// any returns the numbers of any stack, with those of its root.
-func (s *Spread) any(i int) []byte {
+// any writes the numbers of any stack, with those of its root.
+func (s *Spread) any(i int) (end int) {
 	s.stack = s.p.Stack(i, s.stack[:0])
 	s.room(0, len(s.stack))
-	end := 0
 	for j, l := range s.stack {
 		size := s.size[l+1]
 		if size&spreadMany != 0 {
@@ -174,7 +188,7 @@ func (s *Spread) any(i int) []byte {
 		binary.LittleEndian.PutUint64(s.out[end:], s.few[l+1])
 		end += int(size & spreadSize)
 	}
-	return s.padded(end)
+	return end
 }
 
 // padded returns what was written, filled up to a multiple of eight bytes.
@@ -197,7 +211,7 @@ func (s *Spread) meet(root int) {
 		s.numbers = make([]uint16, 0, len(s.roots)*(RootDepth+RootDepth/4)) // most locations stand for one number
 	}
 	at := len(s.numbers)
-	s.stack = s.p.appendRoot(root, s.stack[:0])
+	s.stack = s.p.AppendRoot(root, s.stack[:0])
 	for _, l := range s.stack {
 		s.size[l+1] |= spreadMet
 		numbers := s.list(l)

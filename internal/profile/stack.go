@@ -71,7 +71,7 @@ func (p *Profile) LocationSet(in []bool) *LocationSet {
 	}
 	var buf []uint32
 	for r := range s.roots {
-		buf = p.appendRoot(r, buf[:0])
+		buf = p.AppendRoot(r, buf[:0])
 		for _, l := range buf {
 			s.roots[r] = s.roots[r] || in[l]
 		}

@@ -30,6 +30,7 @@ type Recording struct {
 
 	kind   string // of the profile that was picked
 	number uint64 // of all that were opened; 0 is none
+	memo   *Memo  // keeps what views found out; nil keeps nothing
 
 	files fs.FS
 	trace string // file of the execution trace that was chosen of several; "" is the one that is read when nobody chooses

@@ -11,8 +11,8 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// TestAhead checks that calls thinner than those of a picture are opened while nobody asks, by one at a time, and never
-// while somebody does.
+// TestAhead checks that what functions cost is added up and that calls thinner than those of a picture are opened while nobody asks, by
+// one at a time, and never while somebody does.
 func TestAhead(t *testing.T) {
 	p, err := profile.Parse(bytes.NewReader(profiletest.Bytes(profiletest.Config{Samples: 20_000, Functions: 300})))
 	if err != nil {
@@ -45,6 +45,9 @@ func TestAhead(t *testing.T) {
 			// What is left to be opened was not opened ahead.
 			if left := !f.Deepen(thinnestAhead, func() bool { return true }); left == c.opens {
 				t.Errorf("thin calls are left: %v", left)
+			}
+			if known := profileview.SumAhead(s.in[0], q, func() bool { return true }); known != c.opens {
+				t.Errorf("what functions cost is known: %v", known)
 			}
 			after, err := f.Flame(painted(q))
 			if err != nil {

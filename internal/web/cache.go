@@ -5,18 +5,21 @@ import (
 	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/cache"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 const (
 	cacheBytes = 64 << 20
 	cacheTrees = 2
+	cacheCosts = 32 << 20
 )
 
-// A memory keeps answers as they were sent, and trees that pictures were cut from. What was used last stays.
+// A memory keeps answers as they were sent, trees that pictures were cut from, and what functions cost. What was used last stays.
 type memory struct {
 	answers *cache.Cache[string, []byte]
 	trees   *cache.Cache[string, *tree]
+	costs   *recording.Memo
 	mu      sync.Mutex // held while a tree is looked for, which is not made meanwhile
 }
 
@@ -24,6 +27,7 @@ func newMemory() *memory {
 	return &memory{
 		answers: cache.New[string](cacheBytes, func(body []byte) int64 { return int64(len(body)) }),
 		trees:   cache.New[string, *tree](cacheTrees, nil),
+		costs:   recording.NewMemo(cacheCosts),
 	}
 }
 

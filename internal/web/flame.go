@@ -74,6 +74,9 @@ func (s *Server) flames(in []*recording.Recording, q query.Query) (*profileview.
 	for _, rec := range in {
 		profiles += " " + rec.Key()
 	}
+	if len(in) == 1 && len(q.Steps) == 0 {
+		s.whole.Store(&looked{in[0], q})
+	}
 	return s.cache.tree(q.URL()+profiles, profileview.TreeKey(q)+profiles, len(q.Steps), func(known ...*profileview.Flames) (*profileview.Flames, error) {
 		return profileview.NewFlames(in, q, known...)
 	})
@@ -100,7 +103,14 @@ func (s *Server) prepare(ctx context.Context, page string) {
 	}
 }
 
-// ahead opens more calls of the trees that were asked last, until somebody asks: whoever looks closer or filters will want
+// A looked is a picture of all samples that somebody looked at.
+type looked struct {
+	rec *recording.Recording
+	q   query.Query
+}
+
+// ahead adds up what functions cost, which the overview, the ranking, callers and the graph begin with. Then it
+// opens more calls of the trees that were asked last, until somebody asks: whoever looks closer or filters will want
 // calls that are thinner than those of the first picture. A tenth of it, in which those wanted then are ten times thinner, is
 // what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees.
 func (s *Server) ahead() {
@@ -109,6 +119,9 @@ func (s *Server) ahead() {
 	}
 	defer s.opening.Unlock()
 	asked := func() bool { return len(s.turns) > 0 }
+	if l := s.whole.Load(); l != nil && !profileview.SumAhead(l.rec, l.q, asked) {
+		return
+	}
 	for share := minPainted / 4; share >= thinnestAhead; share /= 2 {
 		for _, f := range s.cache.made() {
 			if asked() {

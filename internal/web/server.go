@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -55,8 +56,9 @@ type Server struct {
 	opened chan struct{} // closed when in holds what is to be looked at, or failed why there is nothing
 	failed error
 
-	saving  sync.Mutex  // held while the saved views are changed
-	opening sync.Mutex  // held while more calls of trees are opened
+	saving  sync.Mutex // held while the saved views are changed
+	opening sync.Mutex // held while more is found out than was asked
+	whole   atomic.Pointer[looked]
 	idle    *time.Timer // that nobody has asked for a while, when more calls are opened
 
 	// What is the same for all who ask.
@@ -98,14 +100,14 @@ func Later(opt Options) *Server {
 func (s *Server) Open(in []*recording.Recording) {
 	s.in = make([]*recording.Recording, len(in))
 	for i, rec := range in {
-		s.in[i] = forMany(rec)
+		s.in[i] = s.forMany(rec)
 	}
 	close(s.opened)
 }
 
-// forMany returns a recording that several requests can ask at the same time.
-func forMany(rec *recording.Recording) *recording.Recording {
-	one := *rec.Numbered()
+// forMany returns a recording that several requests can ask at the same time, and that remembers what they found out.
+func (s *Server) forMany(rec *recording.Recording) *recording.Recording {
+	one := *rec.Numbered().Remembering(s.cache.costs)
 	if one.Sources != nil {
 		one.Sources = &sources{from: rec.Sources}
 	}
@@ -123,7 +125,7 @@ func (s *Server) all() []*recording.Recording {
 func (s *Server) add(rec *recording.Recording) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.in = append(slices.Clip(s.in), forMany(rec))
+	s.in = append(slices.Clip(s.in), s.forMany(rec))
 	s.described = sync.OnceValues(s.describe)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strconv"
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/filename"
@@ -23,9 +24,10 @@ type question struct {
 	calls.Measure // of what the steps left over
 	query         query.Query
 	head          report.Head
-	units         map[string]string  // of number labels
-	unit          string             // to show them in
-	named         []profile.Function // as the profile names them, whatever q groups by
+	units         map[string]string    // of number labels
+	unit          string               // to show them in
+	named         []profile.Function   // as the profile names them, whatever q groups by
+	rec           *recording.Recording // nil for a comparison
 }
 
 // ask applies the steps of q to the first recording and sums up what every report says at its head.
@@ -44,7 +46,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &question{Measure: calls.Measure{Profile: p, Type: k, Mean: q.Mean, Wraps: q.PProf}, query: q, units: calls.NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
+	a := &question{rec: in[0], Measure: calls.Measure{Profile: p, Type: k, Mean: q.Mean, Wraps: q.PProf}, query: q, units: calls.NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
 	rest, remarks, err := calls.Apply(p, q.Steps, a.unit)
 	if err != nil {
 		return nil, err
@@ -112,7 +114,57 @@ func (a *question) builder(objects bool) (*calls.Builder, error) {
 	}
 	d.Object = objects
 	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(a.query))
-	return &calls.Builder{Measure: a.Measure, Table: table, DropNegative: a.query.Positive}, nil
+	b := calls.NewBuilder(a.Measure, table)
+	b.DropNegative = a.query.Positive
+	return b, nil
+}
+
+// summed returns a builder with what each frame costs. It is the same for many questions, so it is kept where there is a place for it.
+func (a *question) summed() (*calls.Builder, error) {
+	b := &calls.Builder{Measure: a.Measure, DropNegative: a.query.Positive}
+	var err error
+	b.Costing, err = recording.Remember(a.rec, a.costing(), func() (*calls.Costing, error) {
+		made, err := a.builder(false)
+		if err != nil {
+			return nil, err
+		}
+		made.Costs()
+		return made.Costing, nil
+	})
+	return b, err
+}
+
+// costing names the costs of frames among what is kept of a recording.
+func (a *question) costing() string {
+	q := a.query
+	same := query.Query{
+		View: "costs", Metric: strconv.Itoa(a.Type), Mean: q.Mean, Steps: q.Steps, By: q.By, NoInlines: q.NoInlines, Columns: q.Columns,
+		TrimPath: q.TrimPath, SourcePath: q.SourcePath,
+	}
+	return same.URL()
+}
+
+// SumAhead adds up what frames cost, before anybody asks, and gives up when enough says so. It reports whether it is known then.
+func SumAhead(rec *recording.Recording, q query.Query, enough func() bool) bool {
+	if !rec.Remembers() {
+		return true
+	}
+	a, err := ask([]*recording.Recording{rec}, q)
+	if err != nil {
+		return true // which whoever asks is told
+	}
+	if _, known := recording.Recall[*calls.Costing](rec, a.costing()); known {
+		return true
+	}
+	b, err := a.builder(false)
+	if err != nil {
+		return true
+	}
+	if !b.CostsAhead(enough) {
+		return false
+	}
+	recording.Note(rec, a.costing(), b.Costing)
+	return true
 }
 
 // trim returns how much to show. Limits that the query leaves open are those of the view.

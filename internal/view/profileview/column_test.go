@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 )
 
-// TestColumn adds up by frame in all three ways: with a profile.Spread, without, and as a definition would.
+// TestColumn adds up by frame in all ways: with a profile.Spread, without, for some frames only, and as a definition would.
 func TestColumn(t *testing.T) {
 	profiles := corpus(t)
 	made, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 3000}))
@@ -33,7 +33,7 @@ func TestColumn(t *testing.T) {
 	profiles["nothing"] = folded(t, "")
 	for name, p := range profiles {
 		for _, d := range []calls.Detail{{Function: true}, {Function: true, Line: true}, {Address: true}} {
-			b := &calls.Builder{Measure: calls.Measure{Profile: p}, Table: calls.NewFrameTable(p, d, func(s string) string { return s })}
+			b := calls.NewBuilder(calls.Measure{Profile: p}, calls.NewFrameTable(p, d, func(s string) string { return s }))
 			for k := range p.SampleTypes {
 				flat, sums := b.Column(p.Values(k))
 				wideFlat, wideSums := b.WideColumn(p.Values(k))
@@ -50,6 +50,19 @@ func TestColumn(t *testing.T) {
 						if g.Seen = 0; g != want[f] {
 							t.Fatalf("%s, %+v, sample type %d: %s has %+v for frame %d, want %+v", name, d, k, got.how, g, f, want[f])
 						}
+					}
+				}
+				some := make([]bool, len(b.Table.Frames))
+				for f := range some {
+					if some[f] = rnd.IntN(9) == 0; !some[f] {
+						wantFlat[f], want[f] = 0, calls.Tally{}
+					}
+				}
+				b.Type = k
+				b.CostsOf(some)
+				for f, g := range b.Cum {
+					if g.Seen = 0; g != want[f] || b.Flat[f] != wantFlat[f] {
+						t.Fatalf("%s, %+v, sample type %d: costs of some frames have %d and %+v for frame %d, want %d and %+v", name, d, k, b.Flat[f], g, f, wantFlat[f], want[f])
 					}
 				}
 			}
@@ -86,7 +99,7 @@ func BenchmarkColumn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := &calls.Builder{Measure: calls.Measure{Profile: p}, Table: calls.NewFrameTable(p, calls.Detail{Function: true}, func(s string) string { return s })}
+	x := calls.NewBuilder(calls.Measure{Profile: p}, calls.NewFrameTable(p, calls.Detail{Function: true}, func(s string) string { return s }))
 	b.ReportAllocs()
 	for b.Loop() {
 		x.Column(p.Values(0))

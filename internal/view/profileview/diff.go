@@ -159,15 +159,20 @@ func (s *sides) costs(q query.Query) (after, before *calls.Builder, err error) {
 		return nil, nil, err
 	}
 	table := calls.NewFrameTable(s.p, d, calls.PathTrimmer(q))
-	after = &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.after}, Table: table}
+	after = calls.NewBuilder(calls.Measure{Profile: s.p, Type: s.after}, table)
 	after.Costs()
 	return after, s.costsBefore(table), nil
 }
 
 func (s *sides) costsBefore(table *calls.FrameTable) *calls.Builder {
-	b := &calls.Builder{Measure: calls.Measure{Profile: s.p, Type: s.before}, Table: table}
+	b := s.builderBefore(table)
 	b.Costs()
 	return b
+}
+
+// builderBefore returns a builder for the base, without costs.
+func (s *sides) builderBefore(table *calls.FrameTable) *calls.Builder {
+	return calls.NewBuilder(calls.Measure{Profile: s.p, Type: s.before}, table)
 }
 
 // sides are two profiles in one, with a column of values for each.

@@ -304,12 +304,17 @@ func (q *flameQueue) pop() pending {
 
 // callTree returns the tree of calls that the query asks for.
 func (a *question) callTree(view string) (*calls.Tree, error) {
-	if a.Mean {
-		return nil, errors.New(view + ": means of calls do not add up to the mean of their caller; drop mean")
-	}
 	table, err := a.table()
 	if err != nil {
 		return nil, err
+	}
+	return a.callTreeOf(view, table)
+}
+
+// callTreeOf returns the tree of the calls of frames.
+func (a *question) callTreeOf(view string, table *calls.FrameTable) (*calls.Tree, error) {
+	if a.Mean {
+		return nil, errors.New(view + ": means of calls do not add up to the mean of their caller; drop mean")
 	}
 	return calls.NewTree(a.Measure, table, calls.IsCoarse(a.query.By)), nil
 }

@@ -82,7 +82,7 @@ func Graph(in []*recording.Recording, q query.Query) (report.Report, error) {
 	t := a.trim(defaultNodes, minShare, minEdgeShare)
 	t.Visual = true
 	t.Tree = q.CallTree
-	b, err := a.builder(false)
+	b, err := a.summed()
 	if err != nil {
 		return nil, err
 	}

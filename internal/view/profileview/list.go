@@ -43,7 +43,6 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	if err != nil {
 		return nil, err
 	}
-	b.Costs()
 	names := make(map[string]bool)
 	matched := make([]bool, len(b.Table.Frames))
 	for f := range matched {
@@ -55,7 +54,7 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 		}
 		matched[f] = is
 	}
-
+	b.CostsOf(matched)
 	byName := make(map[string][]*calls.Node)
 	for _, n := range b.Graph(nil, matched).Nodes {
 		byName[n.Name] = append(byName[n.Name], n)
@@ -66,7 +65,8 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	out := &report.Source{Head: a.head}
 	l := lister{sources: in[0].Sources, fromStart: fromStart, failed: make(map[string]string)}
 	if s != nil {
-		l.before, l.scaled = s.costsBefore(b.Table), s.scaled
+		l.before, l.scaled = s.builderBefore(b.Table), s.scaled
+		l.before.CostsOf(matched)
 	}
 	for _, name := range sortedKeys(byName) {
 		f := report.SourceFunction{Name: name}

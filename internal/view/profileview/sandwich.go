@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -19,21 +20,24 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.callTree("sandwich")
+	b, err := a.summed()
 	if err != nil {
 		return nil, err
 	}
-	b := &calls.Builder{Measure: a.Measure, Table: t.Table}
-	b.Costs()
+	t, err := a.callTreeOf("sandwich", b.Table)
+	if err != nil {
+		return nil, err
+	}
 	frame, others, err := a.frame(t, b)
 	if err != nil {
 		return nil, err
 	}
 	origins := a.origins(t.Table)
 	where := whereOf(a.named)
+	var having profile.SampleSet // found out by the first half
 	half := func(inverted bool) (report.FlameTree, error) {
 		f := &Flames{head: a.head, origins: origins, where: where, tree: calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)}
-		f.tree.Inverted, f.tree.From = inverted, frame
+		f.tree.Inverted, f.tree.From, f.tree.Having = inverted, frame, having
 		if s != nil {
 			f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
 			f.tree.Before, f.tree.Ratio = s.p.Values(s.before), s.ratio
@@ -43,6 +47,9 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 		r, err := f.Flame(part)
 		if err != nil {
 			return report.FlameTree{}, err
+		}
+		if having == nil {
+			having = f.tree.Members()
 		}
 		return r.FlameTree, nil
 	}
@@ -134,12 +141,6 @@ func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) 
 	if out.Count == 0 {
 		return out, nil
 	}
-	var stack []uint32
-	for i, v := range t.Values {
-		stack = a.Profile.Stack(i, stack[:0])
-		if slices.ContainsFunc(stack, func(l uint32) bool { return found[l] }) {
-			out.Value += v
-		}
-	}
+	out.Value = a.Through(found)
 	return out, nil
 }

@@ -31,7 +31,7 @@ func Top(in []*recording.Recording, q query.Query) (report.Report, error) {
 }
 
 func (a *question) top() (*report.Top, error) {
-	b, err := a.builder(false)
+	b, err := a.summed()
 	if err != nil {
 		return nil, err
 	}
