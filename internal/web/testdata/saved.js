@@ -87,7 +87,13 @@ var saved = (() => {
   };
 
   // src/model.ts
+  var models = /* @__PURE__ */ new WeakMap();
   function decode(tree) {
+    let model = models.get(tree);
+    if (!model) models.set(tree, model = modelOf(tree));
+    return model;
+  }
+  function modelOf(tree) {
     const rows = [];
     let nodes = 0;
     let compares = false;

@@ -31,6 +31,9 @@ export interface Canvas {
   menu?: (p: Place) => Item[]; // what can be done with a box
 }
 
+// Brushes by model: whoever zooms out again finds the colors and labels of before.
+const brushes = new WeakMap<Model, Brush>();
+
 const patience = 4; // milliseconds of a frame after which what is left to be written waits for the next one
 
 export function FlameCanvas(props: Canvas) {
@@ -38,7 +41,8 @@ export function FlameCanvas(props: Canvas) {
   const cursor = useMark(marks, (m) => m.cursor);
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const brush = useMemo(() => new Brush(model), [model]);
+  const brush = useMemo(() => brushes.get(model) ?? new Brush(model), [model]);
+  brushes.set(model, brush);
   const rows = useMemo(() => depth(model, w), [model, w]);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const latest = useRef(props);
@@ -72,6 +76,7 @@ export function FlameCanvas(props: Canvas) {
     const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
     // A picture that was not there before appears at once; only what moves must not wait.
     const until = printing() || shown.current !== brush.id ? Infinity : start + patience;
+    if (shown.current !== brush.id) brush.forget(); // another one has painted since
     shown.current = brush.id;
     const done = brush.paint({ ctx, width, height, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look, until);
     if (!done) soon();

@@ -28,25 +28,16 @@ export function Minimap({ model, names, mode, palette, onZoom }: {
   const rows = model.rows.length;
   const line = height / Math.max(rows, 8);
   const scale = model.width > 0 ? width / model.width : 0;
+  const whole = useMemo(() => (width > 0 ? paintWhole(model, width, line, mode, palette) : undefined), [model, width, mode, palette]);
   useLayoutEffect(() => {
     const c = canvas.current!;
     const ctx = c.getContext("2d", { alpha: false });
-    if (!ctx || width === 0) return;
+    if (!ctx || !whole) return;
+    c.width = whole.width;
+    c.height = whole.height;
+    ctx.drawImage(whole, 0, 0);
     const dpr = globalThis.devicePixelRatio || 1;
-    c.width = Math.round(width * dpr);
-    c.height = Math.round(height * dpr);
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
-    ctx.fillStyle = palette.paper;
-    ctx.fillRect(0, 0, width, height);
-    const shown = mode === "change" ? "origin" : mode;
-    for (let d = 0; d < rows; d++) {
-      const r = model.rows[d];
-      // One box of each pixel is enough.
-      for (let i = 0; i < r.n; i = Math.max(i + 1, from(r, r.x[i] + 1 / scale))) {
-        ctx.fillStyle = colorOf(palette, shown, model.frames[r.frame[i]]);
-        ctx.fillRect(r.x[i] * scale, d * line, Math.max(r.w[i] * scale, 0.5), Math.max(line, 0.5));
-      }
-    }
     const r = model.rows[at.row];
     const left = Math.min(r.x[at.i] * scale, width - 3);
     const wide = Math.max(r.w[at.i] * scale, 3);
@@ -59,7 +50,7 @@ export function Minimap({ model, names, mode, palette, onZoom }: {
     ctx.lineWidth = 2;
     ctx.strokeRect(left + 1, 1, Math.max(wide - 2, 1), height - 2);
     c.dataset.paint = "done";
-  }, [model, width, at, mode, palette]);
+  }, [whole, at]);
   const r = model.rows[at.row];
   const zoom = (e: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
@@ -77,4 +68,43 @@ export function Minimap({ model, names, mode, palette, onZoom }: {
 
 function way(model: Model, p: Place): string[] {
   return ancestors(model, p).slice(1).map((q) => nameAt(model, q));
+}
+
+/** paintWhole paints the whole model once: zooming only moves what is marked in it. */
+function paintWhole(model: Model, width: number, line: number, mode: ColorMode, palette: Palette): HTMLCanvasElement {
+  const c = document.createElement("canvas");
+  const dpr = globalThis.devicePixelRatio || 1;
+  c.width = Math.round(width * dpr);
+  c.height = Math.round(height * dpr);
+  const ctx = c.getContext("2d", { alpha: false });
+  if (!ctx) return c;
+  ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
+  ctx.fillStyle = palette.paper;
+  ctx.fillRect(0, 0, width, height);
+  const shown = mode === "change" ? "origin" : mode;
+  const scale = model.width > 0 ? width / model.width : 0;
+  const colors: string[] = []; // by frame
+  for (const [d, r] of model.rows.entries()) {
+    // One box of each pixel is enough, and neighbors of one color are one box.
+    let color = "";
+    let left = 0;
+    let right = 0;
+    const fill = () => {
+      if (color === "") return;
+      ctx.fillStyle = color;
+      ctx.fillRect(left, d * line, right - left, Math.max(line, 0.5));
+    };
+    for (let i = 0; i < r.n; i = Math.max(i + 1, from(r, r.x[i] + 1 / scale))) {
+      const own = (colors[r.frame[i] + 1] ??= colorOf(palette, shown, model.frames[r.frame[i]]));
+      const x = r.x[i] * scale;
+      if (own !== color || x - right >= 1) {
+        fill();
+        color = own;
+        left = x;
+      }
+      right = x + Math.max(r.w[i] * scale, 0.5);
+    }
+    fill();
+  }
+  return c;
 }

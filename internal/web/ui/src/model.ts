@@ -36,7 +36,16 @@ export interface Window {
   x1: number;
 }
 
+const models = new WeakMap<Tree, Model>();
+
+/** decode returns the model of a tree, which is made once: zooming goes back and forth between a few answers. */
 export function decode(tree: Tree): Model {
+  let model = models.get(tree);
+  if (!model) models.set(tree, (model = modelOf(tree)));
+  return model;
+}
+
+function modelOf(tree: Tree): Model {
   const rows: Row[] = [];
   let nodes = 0;
   let compares = false;
