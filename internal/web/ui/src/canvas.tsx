@@ -33,6 +33,7 @@ export interface Canvas {
 
 // Brushes by model: whoever zooms out again finds the colors and labels of before.
 const brushes = new WeakMap<Model, Brush>();
+let pictures = 0;
 
 const patience = 4; // milliseconds of a frame after which what is left to be written waits for the next one
 
@@ -42,13 +43,14 @@ export function FlameCanvas(props: Canvas) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const brush = useMemo(() => brushes.get(model) ?? new Brush(model), [model]);
+  const number = useMemo(() => ++pictures, [model]); // tells pictures apart that one brush paints
   brushes.set(model, brush);
   const rows = useMemo(() => depth(model, w), [model, w]);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const latest = useRef(props);
   latest.current = props;
   const frame = useRef(0);
-  const shown = useRef(0); // the brush that painted last
+  const shown = useRef(0); // the picture that was painted last
   const measured = useRef<{ width: number; height: number } | undefined>(undefined);
   const scrolled = useRef(0);
 
@@ -75,16 +77,16 @@ export function FlameCanvas(props: Canvas) {
     const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, flagged: p.flagged?.frames, selected: p.marks.selected, cursor: p.marks.cursor, hover: p.marks.hover };
     const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
     // A picture that was not there before appears at once; only what moves must not wait.
-    const until = printing() || shown.current !== brush.id ? Infinity : start + patience;
-    if (shown.current !== brush.id) brush.forget(); // another one has painted since
-    shown.current = brush.id;
+    const until = printing() || shown.current !== number ? Infinity : start + patience;
+    if (shown.current !== number) brush.forget(); // another brush has painted since, or this one elsewhere
+    shown.current = number;
     const done = brush.paint({ ctx, width, height, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look, until);
     if (!done) soon();
     // For those who wait or measure. Only the last entry stays: nobody looks at the others.
     c.dataset.paint = done ? "done" : "part";
     c.dataset.labels = String(brush.labeled);
     performance.clearMeasures("hone.paint");
-    performance.measure("hone.paint", { start, detail: { picture: brush.id, nodes: p.model.nodes, done } });
+    performance.measure("hone.paint", { start, detail: { picture: number, nodes: p.model.nodes, done } });
   };
   const soon = () => {
     frame.current ||= requestAnimationFrame(() => brushNow.current());
@@ -121,7 +123,7 @@ export function FlameCanvas(props: Canvas) {
   useLayoutEffect(() => {
     cancelAnimationFrame(frame.current);
     // The answer to a question is there as soon as it can be; all else has time until the next frame.
-    if (printing() || shown.current !== brush.id) brushNow.current();
+    if (printing() || shown.current !== number) brushNow.current();
     else frame.current = requestAnimationFrame(() => brushNow.current());
   });
   useEffect(() => {

@@ -79,8 +79,6 @@ interface Run {
   hit: boolean;
 }
 
-let brushes = 0;
-
 // What is known of texts holds for all pictures. Finding it out anew for each would be most of what the first painting
 // of one takes: what an answer brings has nearly the same names as what was there before.
 const widths = new Map<string, number>(); // of characters
@@ -126,7 +124,6 @@ export class Brush {
   private key = "";
   private last: { s: Surface; w: Window; look: Look } | undefined;
   private unwritten: { font: string; color: string; texts: Text[] }[] = [];
-  readonly id = ++brushes;
   labeled = 0; // boxes that have a label in what was painted last as a whole
 
   constructor(readonly model: Model) {}
