@@ -14,7 +14,7 @@ import (
 type span struct{ from, to int }
 
 // untimed reports whether a line of a test file is in a benchmark, where its timer does not run: what a benchmark prepares before b.ResetTimer or
-// b.Loop costs as much as anything in a profile, but nothing of what the benchmark is about.
+// b.Loop costs as much as anything in a profile, but it is not part of what the benchmark measures.
 func (t *tree) untimed(fn, file string, line int) bool {
 	spans, ok := t.apart[file]
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// CostsOf is Costs for some frames only, such as the lines of one function: the others then cost nothing. Most stacks have none of them,
-// which is seen where they are packed, and on the others there are few numbers to add up.
+// CostsOf is like Costs, but only for some frames, such as the lines of one function; all other frames cost nothing. It skips stacks without
+// such a frame while they are still packed.
 func (b *Builder) CostsOf(some []bool) {
 	b.Flat, b.Cum = b.columnOf(b.Profile.Values(b.Type), some)
 	if b.Mean {

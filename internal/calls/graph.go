@@ -167,7 +167,7 @@ func (c *Costing) Size() int64 {
 	return int64(len(c.Table.Frames))*(frame+2*tally) + 8*int64(len(c.Table.only)+len(c.Table.at))
 }
 
-// Costs adds up what each frame costs, by itself and with what it calls, unless that was done.
+// Costs adds up the self and total cost of each frame, unless it has done so before.
 func (b *Builder) Costs() {
 	if b.Flat != nil {
 		return
@@ -359,7 +359,7 @@ func (x *callFinder) find(from, to int) {
 		if !live {
 			continue
 		}
-		// To ask takes a fifth of what it saves, which is in vain where nearly all stacks have some.
+		// The check costs a fifth of what it saves, so it is skipped where nearly all stacks pass it.
 		if asked < 256 || 4*met < 3*asked {
 			if asked++; !p.HasAny(i, x.some) {
 				continue

@@ -32,7 +32,7 @@ type cost struct {
 	batches int
 }
 
-// A function that comes before what is called, or behind it, is left out when programs with it take as long each time.
+// A function that is called before or after the one under test is left out if programs with it were this slow this many times.
 const (
 	slowCost    = 20 * time.Millisecond
 	slowBatches = 3

@@ -49,7 +49,7 @@ func (c *Costs) reach() int {
 const maxSamples = 20_000_000
 
 // Collect walks over profiles twice: first to find the lines that cost something, then to see what is below those that are known.
-// whose says which functions may be looked at; known is asked about lines that cost something, those that cost most first.
+// whose selects the functions to look at. known is called for lines that have a cost, the most expensive first.
 func Collect(ctx context.Context, inputs []Input, whose Whose, least float64, known func(*Line) bool) *Costs {
 	c := &Costs{Inputs: inputs, least: least}
 	w := newWalker(ctx, whose)
