@@ -192,7 +192,7 @@ func (d *duel) calibrate(ctx context.Context, r *row, cpu int) error {
 			if err != nil {
 				return err
 			}
-			values, err := r.values(&results[0], i)
+			values, err := r.values(&results[0], r.start[i])
 			if err != nil {
 				r.fail(side, err)
 				return nil
@@ -269,7 +269,7 @@ func (d *duel) apart(ctx context.Context, r *row, cpu int) error {
 		if err != nil {
 			return err
 		}
-		values, err := r.values(&results[0], i)
+		values, err := r.values(&results[0], r.start[i])
 		if err != nil {
 			r.fail(sideNames[i], err)
 			return nil
@@ -297,7 +297,7 @@ func (d *duel) lengthen(ctx context.Context, r *row, goal time.Duration, cpu int
 		if err != nil {
 			return err
 		}
-		values, err := r.values(&results[0], 0)
+		values, err := r.values(&results[0], r.start[0])
 		if err != nil {
 			r.fail(oldSide, err)
 			return nil

@@ -111,14 +111,14 @@ type duel struct {
 // A row is one benchmark that both sides have.
 type row struct {
 	recording.DuelBenchmark
-	old, new []*program  // by layout
-	commands *[2]command // to be run instead
-	bench    string      // pattern that only it matches
-	was      string      // path of the old package, when that is another one
-	start    [2]time.Duration
-	turns    int  // that both sides take in a run; 0 when they run as the system lets them
-	far      bool // commands: they take turns since they are so far apart
-	want     int  // pairs before the next look
+	old, new []*program       // by layout
+	commands *[2]command      // to be run instead
+	bench    string           // pattern that only it matches
+	was      string           // path of the old package, when that is another one
+	start    [2]time.Duration // what starting takes, about, of programs without a clock
+	turns    int              // that both sides take in a run; 0 when they run as the system lets them
+	far      bool             // commands: they take turns since they are so far apart
+	want     int              // pairs before the next look
 }
 
 func (d *duel) say(format string, args ...any) {
@@ -402,20 +402,27 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 			defer remove()
 		}
 	}
-	var results []result
-	if r.How == recording.Duet {
-		results, err = d.do(ctx, sides...)
-	} else {
-		for _, side := range sides {
-			var one []result
-			if one, err = d.do(ctx, side); err != nil {
-				break
-			}
-			results = append(results, one...)
-		}
-	}
+	results, err := d.both(ctx, r, sides)
 	if err != nil {
 		return p, nil, err
+	}
+	start := r.start
+	if r.Unit == cpuUnit && !(a.prog.clocked && b.prog.clocked) {
+		// What starting takes is measured anew for each pair. One figure for all pairs would be off in the same direction in all of them, and
+		// so make identical programs differ surely.
+		for i := range sides {
+			sides[i].time, sides[i].turns = "1x", 0
+		}
+		starts, err := d.both(ctx, r, sides)
+		if err != nil {
+			return p, nil, err
+		}
+		for i := range starts {
+			start[i] = starts[i].cpu
+		}
+		if lots.swapped {
+			start[0], start[1] = start[1], start[0]
+		}
 	}
 	if lots.swapped {
 		results[0], results[1] = results[1], results[0]
@@ -424,7 +431,7 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 		name   string
 		values *map[string]float64
 	}{{oldSide, &p.Old}, {newSide, &p.New}} {
-		values, err := r.values(&results[i], i)
+		values, err := r.values(&results[i], start[i])
 		if err != nil {
 			return p, &failure{side.name, err}, nil
 		}
@@ -437,11 +444,27 @@ func (d *duel) pair(ctx context.Context, r *row, old, new []*program, lots draw,
 	return p, nil, nil
 }
 
+// both runs both sides, at the same time in a duet and else one after the other.
+func (d *duel) both(ctx context.Context, r *row, sides []run) ([]result, error) {
+	if r.How == recording.Duet {
+		return d.do(ctx, sides...)
+	}
+	var results []result
+	for _, side := range sides {
+		one, err := d.do(ctx, side)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, one...)
+	}
+	return results, nil
+}
+
 // alone reports whether a benchmark runs on one core.
 func (r *row) alone() bool { return r.Unit == cpuUnit }
 
-// values returns what a run of one benchmark measured.
-func (r *row) values(res *result, side int) (map[string]float64, error) {
+// values returns what a run of one benchmark measured, in a program that needs about so much CPU time to start.
+func (r *row) values(res *result, start time.Duration) (map[string]float64, error) {
 	if res.failed != nil {
 		return nil, res.failed
 	}
@@ -456,7 +479,7 @@ func (r *row) values(res *result, side int) (map[string]float64, error) {
 		}
 	}
 	if _, ok := values[cpuUnit]; !ok && line.Iters > 0 {
-		values[cpuUnit] = max(0, float64(res.cpu-r.start[side])) / float64(line.Iters)
+		values[cpuUnit] = max(0, float64(res.cpu-start)) / float64(line.Iters)
 	}
 	return values, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -236,6 +237,66 @@ func TestPrograms(t *testing.T) {
 	new.File = old.File
 	if d, err = Run(context.Background(), Options{Old: old, New: new}); err != nil || len(d.Same) != 1 {
 		t.Errorf("the same program: %+v, %v", d, err)
+	}
+}
+
+// What programs without a clock need to start is taken off pair by pair, so a start that takes longer from some run on, as on a machine that gets
+// busier, makes no difference.
+func TestStartOfPrograms(t *testing.T) {
+	testrun.Live(t, "builds and measures programs")
+	const text = `package work
+
+import (
+	"os"
+	"testing"
+)
+
+var sink int
+
+func TestMain(m *testing.M) {
+	f, err := os.OpenFile("runs", os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		panic(err)
+	}
+	f.Write([]byte{0})
+	if s, err := f.Stat(); err != nil || s.Size() > LATE {
+		for range 100_000_000 {
+			sink++
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func BenchmarkWork(b *testing.B) {
+	for range b.N {
+		for range 10_000 {
+			sink++
+		}
+	}
+}
+`
+	var sides [2]Side
+	for i, late := range []string{"1 << 30", "8"} { // before the pairs, a program runs eight times at most
+		s := &sides[i]
+		s.Dir = t.TempDir()
+		s.Name, s.File = sideNames[i], filepath.Join(s.Dir, "x.test")
+		for name, text := range map[string]string{"go.mod": "module example.com/work\n\ngo 1.24\n", "work_test.go": strings.Replace(text, "LATE", late, 1)} {
+			if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := (gocmd.Command{Dir: s.Dir}).Run(context.Background(), "test", "-c", "-o", s.File, "."); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Run(context.Background(), Options{Old: sides[0], New: sides[1], Budget: time.Second, How: recording.Duet, Noise: &Noise{Spread: 0.02, Of: 7}, NoWhy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := d.Benchmarks[0]
+	ds := Ratios(r.Pairs, r.Unit)
+	if len(ds) < fewestPairs || math.Abs(stat.Median(ds)) > 0.2 {
+		t.Errorf("%d pairs differ by %.2f in the middle, %q: %+v", len(ds), stat.Median(ds), r.Error, r.Pairs)
 	}
 }
 
