@@ -23,7 +23,11 @@ func (s *study) askHone(ctx context.Context, old, new duel.Side, change int) err
 	}
 	args := []string{"compare", "--json", "--no-why", "--budget", s.budget.String(), "--bench", s.bench}
 	for _, side := range []duel.Side{old, new} {
-		args = append(args, filepath.Join(side.Dir, "work.test"))
+		version := side.Dir
+		if !s.sources {
+			version = filepath.Join(side.Dir, "work.test")
+		}
+		args = append(args, version)
 	}
 	cmd := exec.CommandContext(ctx, hone, args...)
 	cmd.Dir = old.Dir

@@ -51,6 +51,7 @@ type study struct {
 	bench               string
 	budget              time.Duration
 	hone                string // the program that compares; "" is the code of this one
+	sources             bool   // it builds the versions, too
 	log                 *json.Encoder
 }
 
@@ -74,6 +75,7 @@ func main() {
 	flag.StringVar(&s.bench, "bench", ".", "benchmarks")
 	flag.DurationVar(&s.budget, "budget", 20*time.Second, "time for each comparison")
 	flag.StringVar(&s.hone, "hone", "", "have the hone program `FILE` compare, without benchmarks in turn")
+	flag.BoolVar(&s.sources, "sources", false, "with -hone, let it build the benchmarks, which times them more exactly than test programs that were built before")
 	file := flag.String("log", "abstudy.json", "add what was measured to `FILE`")
 	table := flag.Bool("table", false, "measure nothing: make the tables of the files that are named")
 	burn := flag.Bool("burn", false, "keep the machine busy until the end of standard input")
