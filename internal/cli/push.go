@@ -270,7 +270,7 @@ func servicesCommand(sys *System) *cobra.Command {
 		Short: "Show what the services in a store cost",
 		Long: `Show what the services in a store cost: cores, memory and goroutines of all their processes.
 
-The change compares cores in the second half of the time with the first half.`,
+The change compares cores with the same length of time before: the last hour with the hour before it.`,
 		Example: "  hone services\n  hone services --last 24h --json",
 		GroupID: groupWatch,
 	}

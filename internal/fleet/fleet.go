@@ -294,11 +294,12 @@ type Costs struct {
 	Step   time.Duration    `json:"step_ns"`
 	Series []store.Series   `json:"series"`
 	Totals fleetview.Totals `json:"totals"`
+	Before []store.Line     `json:"before,omitempty"` // CPU totals of the time before, which is as long
 }
 
 // Report returns the answer.
 func (c *Costs) Report() *report.Services {
-	return fleetview.Services(c.Totals, c.Series, c.From, c.To, c.Step)
+	return fleetview.Services(c.Totals, c.Before, c.Series, c.From, c.To, c.Step)
 }
 
 // costs returns what the services of a tenant cost, in the time that a request names: all that is in the last so long.
@@ -322,7 +323,9 @@ func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 			return nil, err
 		}
 	}
-	return c, nil
+	q.Kind, q.From, q.To = recording.CPU, c.From.Add(-last), c.From
+	c.Before, err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel})
+	return c, err
 }
 
 func (s *Server) services(w http.ResponseWriter, r *http.Request, tenant string) error {

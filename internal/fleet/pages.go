@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/view/fleetview"
@@ -59,12 +60,16 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 	if err != nil {
 		return err
 	}
-	totals := make([][]store.Line, len(fleetview.Kinds)+1)
+	deploys, before := len(fleetview.Kinds), len(fleetview.Kinds)+1
+	totals := make([][]store.Line, before+1)
 	err = together(len(totals), func(i int) (err error) {
 		q, by := q, []string{store.ServiceLabel}
-		if i == len(fleetview.Kinds) {
+		switch i {
+		case deploys:
 			q.Kind, by = kindOf(series), fleetview.DeployLabels
-		} else {
+		case before:
+			q.Kind, q.From, q.To = recording.CPU, from.Add(-to.Sub(from)), from
+		default:
 			q.Kind = fleetview.Kinds[i]
 		}
 		totals[i], err = s.Store.Totals(r.Context(), q, at.Step, by)
@@ -77,7 +82,7 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 	for i, kind := range fleetview.Kinds {
 		byKind[kind] = totals[i]
 	}
-	out := fleetview.ServiceTimes(byKind, totals[len(fleetview.Kinds)], series, at)
+	out := fleetview.ServiceTimes(byKind, totals[before], totals[deploys], series, at)
 	if !out.Any {
 		out.Any, err = s.has(r.Context(), tenant)
 	}

@@ -23,12 +23,11 @@ type Services struct {
 type ServiceRow struct {
 	Service    string    `json:"service"`
 	Cores      float64   `json:"cores"`        // all its processes together
-	Before     float64   `json:"cores_before"` // in the first half of the time
-	After      float64   `json:"cores_after"`  // in the second half
+	Before     float64   `json:"cores_before"` // in the time before, which is as long
 	Allocated  float64   `json:"allocated"`    // bytes a second
 	Live       int64     `json:"live"`         // bytes of heap in use
 	Goroutines int64     `json:"goroutines"`
-	Processes  int       `json:"processes"` // at the same time
+	Processes  int       `json:"processes"` // at the same time, at most
 	Profiles   int       `json:"profiles"`
 	Versions   []string  `json:"versions,omitempty"` // those that came last at the end
 	Last       time.Time `json:"last"`               // profile
@@ -47,8 +46,8 @@ func (s *Services) Blocks() iter.Seq[Block] {
 	for _, r := range s.Rows {
 		total += r.Cores
 		var change any
-		if r.Before > 0 && r.After > 0 {
-			change = Relative(r.After / r.Before)
+		if r.Before > 0 && r.Cores > 0 {
+			change = Relative(r.Cores / r.Before)
 		}
 		version := ""
 		if n := len(r.Versions); n > 0 {

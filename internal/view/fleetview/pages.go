@@ -115,21 +115,31 @@ func (l line) add(in store.Line, m *Measure, w Window) {
 // processes returns how many processes the profiles of a step are from that ran at the same time. In a step in which all are replaced there are
 // those before and those after. In a step of which only a part is in the window, some processes may have had no turn.
 func processes(points []store.Point, i int, w Window) int {
-	n := points[i].Streams
-	beside, sides := 0, 0
+	beside := neighbors(points, i, w)
+	if len(beside) != 1 || w.part(points[i].Time) >= w.Step {
+		return running(points, i, w)
+	}
+	return max(points[i].Streams, running(points, beside[0], w))
+}
+
+// running returns how many processes the profiles of a whole step are from that ran at the same time.
+func running(points []store.Point, i int, w Window) int {
+	beside := neighbors(points, i, w)
+	if len(beside) < 2 {
+		return points[i].Streams
+	}
+	return min(points[i].Streams, max(points[beside[0]].Streams, points[beside[1]].Streams))
+}
+
+// neighbors returns which points are of the steps before and after one.
+func neighbors(points []store.Point, i int, w Window) []int {
+	var out []int
 	for _, j := range []int{i - 1, i + 1} {
 		if j >= 0 && j < len(points) && points[j].Time.Sub(points[i].Time).Abs() == w.Step {
-			beside = max(beside, points[j].Streams)
-			sides++
+			out = append(out, j)
 		}
 	}
-	switch {
-	case sides == 2:
-		return min(n, beside)
-	case sides == 1 && w.part(points[i].Time) < w.Step:
-		return max(n, beside)
-	}
-	return n
+	return out
 }
 
 // part returns how much of the step at a time is in the window.
@@ -227,8 +237,9 @@ func Deploys(lines []store.Line, step time.Duration) map[string][]report.Deploy 
 // mostDeploys is how many are marked: more would be a gray area.
 const mostDeploys = 50
 
-// ServiceTimes says what services cost over time, for a page. The totals are by service, and those of deploys by DeployLabels.
-func ServiceTimes(totals Totals, deploys []store.Line, series []store.Series, w Window) *report.FleetServices {
+// ServiceTimes says what services cost over time, for a page. The totals are by service, those of deploys by DeployLabels, and earlier has the CPU totals
+// of the time before, which is as long.
+func ServiceTimes(totals Totals, earlier, deploys []store.Line, series []store.Series, w Window) *report.FleetServices {
 	out := &report.FleetServices{From: w.From.UnixMilli(), To: w.To.UnixMilli(), Services: []report.FleetService{}, Any: len(series) > 0}
 	lines := map[string]map[string]line{}
 	for i := range Measures {
@@ -245,7 +256,7 @@ func ServiceTimes(totals Totals, deploys []store.Line, series []store.Series, w 
 		}
 	}
 	marks := Deploys(deploys, w.Step)
-	for _, r := range Services(totals, series, w.From, w.To, w.Step).Rows {
+	for _, r := range Services(totals, earlier, series, w.From, w.To, w.Step).Rows {
 		s := report.FleetService{ServiceRow: r, Selector: store.Service(r.Service).String(), Deploys: marks[r.Service], Lines: []report.Spark{}}
 		s.Deploys = s.Deploys[max(0, len(s.Deploys)-mostDeploys):]
 		for _, m := range Measures {

@@ -87,6 +87,49 @@ func TestPartOfAStep(t *testing.T) {
 	}
 }
 
+// The processes of the step before the last, in which all were replaced, are not taken for those of the last.
+func TestDeployBeforePartOfAStep(t *testing.T) {
+	of, at := ask(t, "api@-10m")
+	w := Window{at.From, at.From.Add(4*time.Minute + 20*time.Second), time.Minute}
+	g := Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 3, 6, 3)}, nil, cpuSeries, w)
+	if g.Lines[0].Max != 1.5 {
+		t.Errorf("there are %v cores at most, want 1.5 of 3 processes", g.Lines[0].Max)
+	}
+}
+
+// Versions are in the order in which they were deployed: while one takes the place of another, both have profiles.
+func TestVersionsInOrder(t *testing.T) {
+	now := start.Add(24 * time.Hour)
+	ran := func(version string, first, last time.Duration) store.Series {
+		return store.Series{Service: "api", Kind: recording.CPU, Labels: label("version", version), First: now.Add(-first), Last: now.Add(-last)}
+	}
+	for _, c := range []struct {
+		name   string
+		series []store.Series
+		want   []string
+	}{
+		{"one after the other", []store.Series{ran("b", time.Hour, 0), ran("a", 3*time.Hour, time.Hour)}, []string{"a", "b"}},
+		{"taking its place now", []store.Series{ran("b", time.Minute, 40*time.Second), ran("a", 3*time.Hour, 10*time.Second)}, []string{"a", "b"}},
+		{"back again", []store.Series{ran("b", 2*time.Hour, time.Hour), ran("a", 3*time.Hour, 0)}, []string{"b", "a"}},
+		{"of two kinds", []store.Series{ran("b", 2*time.Hour, 0), ran("a", 9*time.Hour, 8*time.Hour), ran("b", 3*time.Hour, time.Minute)}, []string{"a", "b"}},
+	} {
+		rows := Services(nil, nil, c.series, start, now, 24*time.Minute).Rows
+		if len(rows) != 1 || !slices.Equal(rows[0].Versions, c.want) {
+			t.Errorf("%s: %+v, want %v", c.name, rows, c.want)
+		}
+	}
+}
+
+// The change is against the time before, which is as long.
+func TestChangeOfServices(t *testing.T) {
+	from := start.Add(5 * time.Minute)
+	service := label(store.ServiceLabel, "api")
+	rows := Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, []store.Line{cpuLine(service, 0, 2, 2, 2, 2, 2)}, cpuSeries, from, from.Add(5*time.Minute), time.Minute).Rows
+	if len(rows) != 1 || rows[0].Before != 1 || rows[0].Cores != 2 {
+		t.Errorf("%+v, want 1 core before and 2 now", rows)
+	}
+}
+
 func TestGraphBy(t *testing.T) {
 	of, at := ask(t, "api@-10m")
 	var lines []store.Line

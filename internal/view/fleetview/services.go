@@ -3,6 +3,7 @@ package fleetview
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,8 +25,8 @@ type Totals map[string][]store.Line
 // Kinds are the kinds that Services needs.
 var Kinds = []string{recording.CPU, recording.Heap, recording.Goroutine}
 
-// Services says what services cost. The series are those of the time.
-func Services(totals Totals, series []store.Series, from, to time.Time, step time.Duration) *report.Services {
+// Services says what services cost. The series are those of the time, and earlier has the CPU totals of the time before it, which is as long.
+func Services(totals Totals, earlier []store.Line, series []store.Series, from, to time.Time, step time.Duration) *report.Services {
 	out := &report.Services{From: from, To: to}
 	rows := map[string]*report.ServiceRow{}
 	row := func(name string) *report.ServiceRow {
@@ -36,11 +37,7 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 		}
 		return r
 	}
-	type version struct {
-		name string
-		last time.Time
-	}
-	versions := map[string][]version{}
+	versions := map[string]map[string]span{}
 	for _, s := range series {
 		r := row(s.Service)
 		r.Profiles += s.Profiles
@@ -48,24 +45,20 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 			r.Last = s.Last
 		}
 		if v := s.Labels.Get("version"); v != "" {
-			versions[s.Service] = append(versions[s.Service], version{v, s.Last})
+			if versions[s.Service] == nil {
+				versions[s.Service] = map[string]span{}
+			}
+			versions[s.Service][v] = versions[s.Service][v].with(s.First, s.Last)
 		}
 	}
-	for name, list := range versions {
-		slices.SortFunc(list, func(a, b version) int { return a.last.Compare(b.last) })
-		for _, v := range list {
-			at := slices.Index(rows[name].Versions, v.name)
-			if at >= 0 {
-				rows[name].Versions = slices.Delete(rows[name].Versions, at, at+1)
-			}
-			rows[name].Versions = append(rows[name].Versions, v.name)
-		}
+	for name, of := range versions {
+		rows[name].Versions = deployed(of, rows[name].Last.Add(-max(step, leastStep)))
 	}
 	w := Window{from, to, step}
 	cores := map[string][]report.Point{}
 	each(totals[recording.CPU], "cpu", func(service string, points []store.Point, k int) {
 		r := row(service)
-		var all, before, after mean
+		var all mean
 		for i, p := range points {
 			if p.Covered <= 0 {
 				continue
@@ -74,15 +67,24 @@ func Services(totals Totals, series []store.Series, from, to time.Time, step tim
 			n := processes(points, i, w)
 			used := float64(p.Values[k]) / float64(p.Covered) * float64(n)
 			all.add(used)
-			if p.Time.Sub(from) < to.Sub(from)/2 {
-				before.add(used)
-			} else {
-				after.add(used)
-			}
 			r.Processes = max(r.Processes, n)
 			cores[service] = append(cores[service], report.Point{X: int64(p.Time.Sub(from)), Y: int64(used * float64(time.Second))})
 		}
-		r.Cores, r.Before, r.After = all.value(), before.value(), after.value()
+		r.Cores = all.value()
+	})
+	each(earlier, "cpu", func(service string, points []store.Point, k int) {
+		r := rows[service]
+		if r == nil {
+			return // it is gone
+		}
+		var all mean
+		w := Window{from.Add(-to.Sub(from)), from, step}
+		for i, p := range points {
+			if p.Covered > 0 {
+				all.add(float64(p.Values[k]) / float64(p.Covered) * float64(processes(points, i, w)))
+			}
+		}
+		r.Before = all.value()
 	})
 	each(totals[recording.Heap], "alloc_space", func(service string, points []store.Point, k int) {
 		var all mean
@@ -136,6 +138,36 @@ func Cores(lines []store.Line) float64 {
 		all.add(v)
 	}
 	return all.value()
+}
+
+// A span is the time from the first profile to the last.
+type span struct{ first, last time.Time }
+
+func (s span) with(first, last time.Time) span {
+	if s.first.IsZero() || first.Before(s.first) {
+		s.first = first
+	}
+	if last.After(s.last) {
+		s.last = last
+	}
+	return s
+}
+
+// deployed returns versions in the order in which they were deployed. Those that ran lately may run side by side, and which profile came last is then
+// chance, so that which came first counts. Others count by their end: a version may have come back.
+func deployed(versions map[string]span, lately time.Time) []string {
+	return slices.SortedFunc(maps.Keys(versions), func(a, b string) int {
+		x, y := versions[a], versions[b]
+		switch runs, too := !x.last.Before(lately), !y.last.Before(lately); {
+		case runs && too:
+			return cmp.Or(x.first.Compare(y.first), x.last.Compare(y.last), cmp.Compare(a, b))
+		case runs:
+			return 1
+		case too:
+			return -1
+		}
+		return cmp.Or(x.last.Compare(y.last), x.first.Compare(y.first), cmp.Compare(a, b))
+	})
 }
 
 // each calls back for the points of each service that have a sample type.

@@ -1256,7 +1256,6 @@ export interface ServiceRow {
   service: string;
   cores: number;
   cores_before: number;
-  cores_after: number;
   allocated: number;
   live: number;
   goroutines: number;

@@ -76,7 +76,7 @@ export function ServicesView() {
                         </>
                       ) : <><td class="num quiet">–</td><td /></>;
                     })}
-                    <td class="num" title="CPU of the second half of the time against the first">{s.cores_before > 0 && s.cores_after > 0 ? relative(s.cores_after / s.cores_before) : "–"}</td>
+                    <td class="num" title="CPU against the time before, of the same length">{s.cores_before > 0 && s.cores > 0 ? relative(s.cores / s.cores_before) : "–"}</td>
                     <td class="num">{count(s.processes)}</td>
                     <td class="versions-of" title={(s.deploys ?? []).map((d) => `${d.version} at ${when(d.at_ms)}`).join("\n")}>{(s.versions ?? []).slice(-2).join(" → ")}</td>
                     <td class="quiet">{long(Math.max(0, data.to_ms - Date.parse(s.last)))} ago</td>
@@ -89,7 +89,7 @@ export function ServicesView() {
       )}
       {rows.length === 0 && data.services.length > 0 && <p class="quiet">No service has “{search}” in its name.</p>}
       {data.services.some((s) => s.deploys?.length) && <p class="quiet legend-line"><i class="mark deploy" aria-hidden="true" /> a deploy: a version or a build that was not there before</p>}
-      {data.services.some((s) => s.cores_before > 0 && s.cores_after > 0) && <p class="quiet">change: CPU of the second half of the time against the first</p>}
+      {data.services.some((s) => s.cores_before > 0 && s.cores > 0) && <p class="quiet">change: CPU against the time before, of the same length</p>}
     </div>
   );
 }
