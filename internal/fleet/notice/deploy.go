@@ -115,8 +115,12 @@ func (n *Noticer) compareVersions(ctx context.Context, s *service, now time.Time
 		for d.looked < len(looks) && now.Sub(d.at) >= looks[d.looked] {
 			d.looked++
 		}
-		for kind, m := range s.memories {
-			if err := n.compareVersion(ctx, s, kind, m, d, now); err != nil {
+		for _, w := range watched { // what is allocated first: see Noticer.shows
+			m := s.memories[w.kind]
+			if m == nil {
+				continue
+			}
+			if err := n.compareVersion(ctx, s, w.kind, m, d, now); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 // When a shift of work is told: traffic and its mix move all the time, so only sudden and large ones are.
 const (
 	shiftSteps = 6    // before and after
+	shiftBegin = 2    // of those after, which have to show it by themselves
 	shiftRatio = 1.35 // at least so much more, or less
 	shiftWorth = 0.05 // of the cost of the service
 	usualShift = 0.05 // that scales of entries move in half an hour before that is known, relative
@@ -58,7 +59,10 @@ func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64,
 			}
 			w.learn(min(d*d, 9*usual*usual))
 		}
-		if math.Abs(d) > math.Log(shiftRatio) && math.Abs(d) > sure*usual {
+		// A deploy that makes the work of the last step dearer is told as a change of code when there are more steps of it. Until then it could pass for
+		// more work, which began before the deploy.
+		begin := math.Log(max(mean(func(t int) float64 { return cost[t] }, at, at+shiftBegin), 1e-3*b) / b)
+		if math.Abs(d) > math.Log(shiftRatio) && math.Abs(d) > sure*usual && begin/d > 0.5 {
 			shifted = append(shifted, shift{row, b, x})
 		}
 	}

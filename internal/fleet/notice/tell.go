@@ -94,13 +94,18 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 		return nil
 	}
 	for _, was := range told {
+		if c := was.Change; c != nil && related(c) && (c.Share > 0) == (ch.Share > 0) && near(was.Time, e.Time) && was.Ended.IsZero() {
+			return nil
+		}
+	}
+	for _, was := range told {
 		if was.ID == e.ID && was.Change.Kind != ch.Kind {
 			return nil // it was told, and is part of what another kind showed
 		}
 		if c := was.Change; c.Source == event.Code && ch.Source == event.Code && c.Kind == ch.Kind && c.Function != ch.Function && near(was.Time, e.Time) && math.Abs(ch.Share) < besideLarge*math.Abs(c.Share) {
 			return nil
 		}
-		if part, ok := n.shows(e, &was, touched, m); ok {
+		if part, ok := n.shows(e, &was, explains); ok {
 			return part
 		}
 	}
@@ -130,22 +135,25 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 	return n.Events.Add(e)
 }
 
-// shows reports whether CPU profiles show what heap profiles showed before: a function that allocates more takes longer. Both are one event then, about
-// the CPU time.
-func (n *Noticer) shows(e event.Event, was *event.Event, touched map[int32]bool, m *memory) (error, bool) {
+// shows reports whether CPU profiles show what heap profiles show: a function that allocates more takes longer. Both are one event then, about the CPU
+// time, whichever was told before.
+func (n *Noticer) shows(e event.Event, was *event.Event, explains func(function string) bool) (error, bool) {
 	ch, c := e.Change, was.Change
-	if ch.Kind != recording.CPU || ch.Source != event.Code || c == nil || c.Source != event.Code || !was.Ended.IsZero() || (c.Share > 0) != (ch.Share > 0) || was.Time.Sub(e.Time).Abs() > sameTime {
+	if ch.Source != event.Code || c == nil || c.Source != event.Code || !was.Ended.IsZero() || (c.Share > 0) != (ch.Share > 0) || was.Time.Sub(e.Time).Abs() > sameTime {
 		return nil, false
 	}
-	same := func(function string) bool {
-		f, ok := m.names.of[function]
-		return function == ch.Function || slices.Contains(ch.With, function) || ok && touched[f] && m.names.gates[f] == plain
-	}
-	if c.Kind != recording.Heap || !same(c.Function) && !slices.Contains(c.With, ch.Function) {
+	if !explains(c.Function) && !slices.Contains(c.With, ch.Function) {
 		return nil, false
 	}
-	both := *ch
-	both.Also = append(slices.Clone(c.Also), event.Also{Kind: c.Kind, Type: c.Type, Function: c.Function, Before: c.Before, After: c.After, Share: c.Share})
+	cpu, heap := ch, c
+	if ch.Kind == recording.Heap {
+		cpu, heap = c, ch
+	}
+	if cpu.Kind != recording.CPU || heap.Kind != recording.Heap {
+		return nil, false
+	}
+	both := *cpu
+	both.Also = append(slices.Concat(cpu.Also, heap.Also), event.Also{Kind: heap.Kind, Type: heap.Type, Function: heap.Function, Before: heap.Before, After: heap.After, Share: heap.Share})
 	was.Change = &both
 	return n.Events.Add(*was), true
 }

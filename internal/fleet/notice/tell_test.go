@@ -93,6 +93,31 @@ func TestOneCauseOfTwoKinds(t *testing.T) {
 	}
 }
 
+// TestOneCauseOfTwoKindsInAnyOrder has the CPU time told first, as where a version is compared with the one before it.
+func TestOneCauseOfTwoKindsInAnyOrder(t *testing.T) {
+	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	m := newMemory(1)
+	for _, kind := range []string{recording.CPU, recording.Heap, recording.CPU, recording.Heap} {
+		function := map[string]string{recording.CPU: "regexp.MustCompile", recording.Heap: "main.discount"}[kind]
+		e := event.Event{Tenant: "t", Kind: event.Changed, Service: "shop", Time: at, Change: &event.Change{
+			Kind: kind, Type: profile.ValueType{Type: kind}, Function: function, Source: event.Code, With: []string{"regexp.MustCompile"},
+			After: event.Cost{Value: 1}, Share: 0.5,
+		}}
+		if err := New(Options{Events: events}).add(e, nil, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, _ := events.List(event.Filter{Tenant: "t"})
+	if len(all) != 1 || all[0].Change.Kind != recording.CPU || len(all[0].Change.Also) != 1 || all[0].Change.Also[0].Function != "main.discount" {
+		t.Errorf("%d events: %+v", len(all), all)
+	}
+}
+
 // TestBesideLarge leaves out a small change near a large one.
 func TestBesideLarge(t *testing.T) {
 	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
