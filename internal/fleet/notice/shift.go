@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // When a shift of work is told: traffic and its mix move all the time, so only sudden and large ones are.
@@ -67,6 +68,10 @@ func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64,
 		}
 	}
 	if before <= 0 || changing || len(shifted) == 0 || last-m.shifted < 2*shiftSteps {
+		return nil
+	}
+	// More work costs more CPU time. If that is known, it is told of that alone: once, and not where new code only allocates in another way.
+	if c := s.memories[recording.CPU]; kind != recording.CPU && c != nil && len(c.steps) >= 2*shiftSteps && !c.steps[len(c.steps)-1].Time.Before(m.steps[at].Time) {
 		return nil
 	}
 	ratio := after / before
