@@ -634,6 +634,7 @@ func (d *duel) programs(ctx context.Context) error {
 		d.out.Same = append(d.out.Same, d.opt.New.Name)
 		return nil
 	}
+	d.note("hone timed whole processes, minus their start, because it did not build these programs: comparing revisions or folders finds smaller changes")
 	return d.list(ctx, "", progs[:1], progs[1:])
 }
 
