@@ -189,7 +189,7 @@ func TestExamples(t *testing.T) {
 		what     string
 		nightly  bool
 	}{
-		{"hi/stage1", "hi/stage3", 1500, handleHi, "status: 200 → 400", false},
+		{"hi/stage1", "hi/stage3", 1500, handleHi, "status: 200 → 400", true},
 		{"hi/stage3", "hi/stage6", 1500, "", "", true},
 		{"hi/stage6", "hi/stage8", 1500, handleHi, "status: 400 → 200", true},
 		{"leftpad/v1", "leftpad/v2", 500, `leftpad("", 2, `, "result: ", false},
