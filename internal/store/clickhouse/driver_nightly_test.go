@@ -1,4 +1,4 @@
-//go:build live || nightly
+//go:build nightly
 
 package clickhouse
 
