@@ -105,6 +105,7 @@ const countGray = `(() => {
 
 // Each hit of a search is seen: where it is, however narrow, the picture differs from one in which nothing is found.
 func TestPageRealHits(t *testing.T) {
+	testrun.Nightly(t, "searches a page sixteen times")
 	for _, r := range realProfiles(t) {
 		t.Run(r.name, func(t *testing.T) {
 			p := openReal(t, r, 1280, 900)
