@@ -321,7 +321,7 @@ func (tr *tour) run(t *testing.T, line, block string) (said string, ran bool) {
 
 // ask calls a tool of hone mcp, in the folder where commands run now.
 func (tr *tour) ask(t *testing.T, tool, in, block string) (said string, ran bool) {
-	if block == "agent nightly" && !testrun.InNightly() { // TestAgent calls the same tools in each live run
+	if block == "agent nightly" && !testrun.InNightly() { // it measures; TestAgent calls such tools in each live run
 		tr.left++
 		return "", false
 	}

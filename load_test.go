@@ -50,7 +50,7 @@ func known(t *testing.T) string {
 // TestLoadRecord loads a server whose requests take 200 µs of CPU time and 8 KiB of memory. The recording says so, to within
 // a tenth. Requests are so many that the samples are, however slow the machine is today.
 func TestLoadRecord(t *testing.T) {
-	testrun.Live(t, "measures a server for a quarter of a minute")
+	testrun.Nightly(t, "measures a server for a quarter of a minute; loadrecord of TestScript and TestLoadRecordLeak record some, too")
 	dir := known(t)
 	out, errs, err := honeIn(t, dir, "load", "--record", ".", "--json", "-o", "run.hone", "-n", "50000", "--warmup", "500ms", "-c", "4",
 		"http://127.0.0.1:{port}/", "--", "-addr", "127.0.0.1:{port}")

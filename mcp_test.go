@@ -105,32 +105,44 @@ func TestAgent(t *testing.T) {
 	a.asks("flame", in{"ref": made, "metric": "alloc_space"}, `regexp.Compile`)
 	a.asks("mem", in{"ref": made}, `objects`)
 	a.asks("goroutines", in{"ref": made}, `main`)
-	a.asks("advise", in{"ref": made}, `1 .*stage0/hi.go:23 +regexp compiled on every call`, `\+var handleHiRE`)
+	advice := a.asks("advise", in{"ref": made}, `1 .*stage0/hi.go:23 +regexp compiled on every call`, `\+var handleHiRE`)
 	if !testrun.InLive() {
 		testrun.Left(t, t.Name(), "fix, prove and compare measure for long")
 		return
 	}
 	source := filepath.Join(dir, "stage0", "hi.go")
 	before, _ := os.ReadFile(source)
-	dry := a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m"}, `1 fix proven; nothing written`)
-	if after, _ := os.ReadFile(source); string(after) != string(before) {
-		t.Error("a dry run writes")
+	apply := func(answer string) {
+		git := exec.Command("git", "apply", "--recount", "-")
+		git.Dir, git.Stdin = dir, strings.NewReader(patchIn(answer))
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git apply of the patch in the answer: %v\n%s\n%s", err, out, answer)
+		}
 	}
 	if testrun.InNightly() {
+		dry := a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m"}, `1 fix proven; nothing written`)
+		if after, _ := os.ReadFile(source); string(after) != string(before) {
+			t.Error("a dry run writes")
+		}
+		apply(dry.Text)
+		if err := os.WriteFile(source, before, 0o666); err != nil {
+			t.Fatal(err)
+		}
 		a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m", "apply": true}, `1 fix proven`)
 	} else {
-		git := exec.Command("git", "apply", "--recount", "-")
-		git.Dir, git.Stdin = dir, strings.NewReader(patchIn(dry.Text))
-		if out, err := git.CombinedOutput(); err != nil {
-			t.Fatalf("git apply of the patch in the answer: %v\n%s\n%s", err, out, dry.Text)
-		}
-		testrun.Left(t, t.Name(), "fix with apply proves the patch again")
+		apply(advice.Text)
+		a.asks("fix", in{"ref": made, "finding": 99}, `no such finding`)
+		testrun.Left(t, t.Name(), "fix proves a patch and measures it, twice")
 	}
 	if after, _ := os.ReadFile(source); !strings.Contains(string(after), "handleHiRE.MatchString") {
 		t.Errorf("the fix is not applied:\n%s", after)
 	}
 	a.asks("prove", in{"base": "HEAD", "for": "3s"}, `handleHi`)
-	a.asks("compare", in{"base": "HEAD", "package": "./stage0", "bench": "Hi$", "budget": "10s"}, `faster`)
+	budget, verdict := "4s", `(?m)^Hi ` // which a busy machine may leave undecided
+	if testrun.InNightly() {
+		budget, verdict = "10s", `faster`
+	}
+	a.asks("compare", in{"base": "HEAD", "package": "./stage0", "bench": "Hi$", "budget": budget}, verdict)
 }
 
 // patchIn is the patch in an answer.

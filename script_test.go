@@ -45,9 +45,7 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 		t.Logf("without a go command, some scripts do less: %v", err)
 	}
 	cache, modules, _ := strings.Cut(strings.TrimSpace(string(dirs)), "\n")
-	if toolchain != toolchains[0] {
-		leftToNightly(t, dir)
-	}
+	leftToNightly(t, dir)
 	return testscript.Params{
 		Dir:                 dir,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
@@ -69,8 +67,6 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 				return testrun.InLive(), nil
 			case "nightly":
 				return testrun.InNightly(), nil
-			case "whole": // of the loop from advice to a fix, with one version of Go in each live run
-				return testrun.InNightly() || testrun.InLive() && toolchain == toolchains[0], nil
 			}
 			if name == "record" { // since Go 1.23 a program can be recorded from inside
 				return toolchain == "local" || version.Compare(toolchain, "go1.23") >= 0, nil
@@ -140,8 +136,8 @@ func scripts(t *testing.T, dir, toolchain string) testscript.Params {
 }
 
 var (
-	nightlyCondition = regexp.MustCompile(`(?m)^\[!?(?:nightly|whole)\]`)
-	nightlyLine      = regexp.MustCompile(`(?m)^\[!(?:nightly|whole)\] (?:skip|stop) '(.*)'$`)
+	nightlyCondition = regexp.MustCompile(`(?m)^\[!?nightly\]`)
+	nightlyLine      = regexp.MustCompile(`(?m)^\[!nightly\] (?:skip|stop) '(.*)'$`)
 )
 
 // leftToNightly says which of the pages in a folder leave something to the nightly run.

@@ -74,7 +74,8 @@ func (l *layout) dir(t *testing.T) string {
 }
 
 // However a program is built and however it ends, it leaves a recording, and does what it would have done. These are eighty runs, which
-// are for the nightly run. Before it, each way to build ends as usual and without warning, and TestRecordEndings has all ends for a module.
+// are for the nightly run. Before it, a test and a program with C end as usual and without warning, and TestRecordEndings
+// has ends of a module.
 func TestRecordMatrix(t *testing.T) {
 	needs(t, "go")
 	for _, l := range layouts {
@@ -88,11 +89,12 @@ func TestRecordMatrix(t *testing.T) {
 			case testrun.InNightly():
 			case l.name == "test":
 				some = []string{"return", "panic", "signal INT"}
-			default:
+			case l.name == "cgo":
 				testrun.Live(t, "builds and records a program")
-				if l.name == "module" {
-					testrun.Nightly(t, "TestRecordEndings has it")
-				}
+			case l.name == "module":
+				testrun.Nightly(t, "TestRecordEndings has it")
+			default:
+				testrun.Nightly(t, "builds and records a program")
 			}
 			built.once(t)
 			left := 0

@@ -211,9 +211,11 @@ func needs(t *testing.T, commands ...string) {
 	}
 }
 
-// Every way to end leaves a recording, and the program does what it would have done.
+// Every way to end leaves a recording, and the program does what it would have done. Of signals and crashes that are handled alike, one of each
+// kind runs before the nightly run.
 func TestRecordEndings(t *testing.T) {
 	needs(t, "go")
+	rare := []string{"nil", "map", "fatal", "signal TERM", "signal HUP", "ignore"}
 	built := try{dir: work(t, "module.txtar")}
 	built.once(t)
 	for _, tt := range []try{
@@ -239,6 +241,9 @@ func TestRecordEndings(t *testing.T) {
 		tt.dir, tt.b = built.dir, built.b
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if slices.Contains(rare, name) {
+				testrun.Nightly(t, "records a program")
+			}
 			tt.do(t)
 		})
 	}
@@ -273,8 +278,12 @@ func TestRecordBuilds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if tt.name != "external test" {
+			switch tt.name {
+			case "external test":
+			case "overlay", "toolchain":
 				testrun.Live(t, "builds and records")
+			default:
+				testrun.Nightly(t, "builds and records")
 			}
 			if tt.args == nil && !tt.b.Test {
 				tt.args = []string{"return"}

@@ -12,9 +12,7 @@ import (
 
 // The clock compiles wherever hone runs.
 func TestClockElsewhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds for other systems")
-	}
+	testrun.Nightly(t, "compiles testing for other systems")
 	work, overlay := t.TempDir(), gocmd.Overlay{}
 	about, err := gocmd.Command{}.About(context.Background())
 	if err != nil {
@@ -32,10 +30,6 @@ func TestClockElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, goos := range []string{"darwin", "windows"} {
-		if goos == "darwin" && !testrun.InNightly() {
-			testrun.Left(t, t.Name()+", "+goos, "compiles testing for another system")
-			continue
-		}
 		c := tool
 		if c.Env == nil {
 			c.Env = os.Environ()

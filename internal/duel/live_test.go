@@ -47,7 +47,7 @@ func BenchmarkHolds(b *testing.B) {
 
 // What is in use at a time is known, whatever is allocated, and without what was there before.
 func TestLive(t *testing.T) {
-	testrun.Live(t, "watches heaps of benchmarks")
+	testrun.Nightly(t, "watches heaps of benchmarks; compare of TestScript has --live")
 	var all [2]Side
 	for i, each := range []string{"false", "true"} {
 		dir := filepath.Join(t.TempDir(), each)

@@ -13,7 +13,7 @@ import (
 // What calls made up in a package do not reach is called from another package of the module, which knows how to: a difference is shown
 // with its cause, and without one the change counts as reached.
 func TestCallersInOtherPackages(t *testing.T) {
-	testrun.Live(t, "builds and calls three versions of two packages")
+	testrun.Nightly(t, "builds and calls three versions of two packages")
 	const inner = `package inner
 
 // A Visitor gets the terms of a sum; nothing in this package is one.

@@ -67,6 +67,10 @@ func TestOneCauseIsOneAlarm(t *testing.T) {
 		{"a table", users("table[%s]") + other + "var table = [256]int{7: 3, 9: 4}\n",
 			users("table[%s]") + otherNew + "var table = [256]int{7: 3, 9: 5, 255: 1}\n", "table", ""},
 	}
+	if !testrun.InNightly() {
+		testrun.Left(t, t.Name(), "builds and calls two other pairs of versions")
+		tests = tests[:1]
+	}
 	for _, tt := range tests {
 		_, grave := alarmsOf(t, tt.old, tt.new, Options{Executions: 600})
 		if len(grave) != 2 {
@@ -91,9 +95,7 @@ func TestOneCauseIsOneAlarm(t *testing.T) {
 
 // Functions that changed together, and share no more than that, are told apart.
 func TestTwoCausesAreTwoAlarms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and calls two versions of a package")
-	}
+	testrun.Nightly(t, "builds and calls three pairs of versions")
 	const (
 		old = "package one\n\nfunc A(n uint8) int { return int(n) }\nfunc B(n uint8) int { return clean(n) }\nfunc clean(n uint8) int { return int(n) + 0 }\n"
 		now = "package one\n\nfunc A(n uint8) int { return clean(n) + 1 }\nfunc B(n uint8) int { return clean(n) - 1 }\nfunc clean(n uint8) int { return int(n) }\n"
@@ -193,14 +195,12 @@ func TestUnsteadyCallsAreNamed(t *testing.T) {
 	if got, want := c.text(), `3 in Get, such as Get("a"); x1 := New(); x1.Put(1)`; got != want {
 		t.Errorf("text is %q; want %q", got, want)
 	}
-	if testing.Short() {
-		t.Skip("builds and calls two versions of a package")
-	}
 	// The new version differs in one process of two, by chance: the numbers of processes that are started in turn are even and odd in turn.
 	const (
 		old = "package one\n\nfunc Roll(n int8) int { return int(n) }\n"
 		now = "package one\n\nimport \"math/rand/v2\"\n\nvar odd = rand.IntN(2)\n\nfunc Roll(n int8) int { return int(n) + odd }\n"
 	)
+	testrun.Nightly(t, "builds and calls pairs of versions until one is unsteady")
 	const tries = 50 // of which one in four or so will do
 	for i := range tries {
 		p, _ := alarmsOf(t, old, now, Options{Executions: 300})

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,6 +210,10 @@ type Counter struct{ n int }
 func (c *Counter) Name(s string) string { return s + "!" }
 `, `return s + "!"`, `c.n++; return s + "!"`, "(*Counter)(nil).Name(", true},
 	}
+	if some := 3; !testrun.InNightly() {
+		testrun.Left(t, t.Name(), fmt.Sprintf("builds and calls %d other pairs of versions", len(tests)-some))
+		tests = tests[:some]
+	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			now := strings.Replace(tt.old, tt.was, tt.is, 1)
@@ -248,7 +253,7 @@ func Kind(n uint8) string { switch { case n < 9: return "few"; case n < 255: ret
 
 // What programs are linked with, and built for, counts: in flags and in GOFLAGS.
 func TestBuildFlagsApply(t *testing.T) {
-	testrun.Live(t, "builds and calls pairs of versions")
+	testrun.Nightly(t, "builds and calls three pairs of versions; go_flags of TestScript has one")
 	const old = "package one\n\nvar mode = \"\"\n\nfunc Text(s string) string { return mode + s }\n"
 	now := strings.Replace(old, "mode + s", "s + mode", 1)
 	if _, grave := alarmsOf(t, old, now, Options{Executions: 300}); len(grave) != 0 {
@@ -273,7 +278,7 @@ func TestGrace(t *testing.T) {
 
 // What is an answer only of how the code is written down is no alarm.
 func TestHarmless(t *testing.T) {
-	testrun.Live(t, "builds and calls pairs of versions")
+	testrun.Nightly(t, "builds and calls pairs of versions")
 	for _, tt := range []struct{ name, old, was, is string }{
 		{"an option more, in what is logged", `package one
 import ("fmt"; "io")

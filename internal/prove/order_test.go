@@ -106,7 +106,7 @@ func tryOrder(t *testing.T, text string, hopeless bool) (names []string, checks 
 
 // What takes longest comes last: the tests of packages that only use what changed, and none where the benchmarks say that it is not worth it.
 func TestLongestComesLast(t *testing.T) {
-	testrun.Live(t, "checks two patches")
+	testrun.Nightly(t, "checks two patches, with benchmarks")
 	const same = "package core\n\n// Double doubles.\nfunc Double(n int) int { return n + n }\n"
 	names, _, raced := tryOrder(t, same, true)
 	if want := []string{"builds", "vet"}; !slices.Equal(names, want) || !raced {

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Where code and data lie, on which lines, in which frames and goroutines, and what only the package can name, is no difference; what
 // stands beside it is one.
 func TestPlacesAreNoDifference(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and calls two versions of a package")
-	}
+	testrun.Nightly(t, "builds and calls two versions of a package")
 	p := proveIn(t, unpack(t, placesOldNew), "old", "new", Options{Executions: 300, Time: time.Hour, NoTests: true, Strict: true})
 	found := make(map[string]bool)
 	for _, d := range p.Differences {

@@ -15,7 +15,7 @@ import (
 // TestRegressionsTellVersionsApart holds that the tests that are written of differences compile when they are put into the package, pass
 // with the old version, and fail with the new one.
 func TestRegressionsTellVersionsApart(t *testing.T) {
-	testrun.Live(t, "builds and calls two versions of a package, and runs tests of the differences")
+	testrun.Nightly(t, "builds and calls two versions of a package, and runs tests of the differences")
 	const code = `package one
 
 import (

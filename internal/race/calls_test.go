@@ -109,7 +109,7 @@ func TestInterruptedEarly(t *testing.T) {
 // TestRepeat holds that what tests do with a value is repeated from several goroutines, where the value is made to be shared: a compiled
 // template, also one that is handed to a function. What tests have beside the code, and what nobody says may be shared, is no race.
 func TestRepeat(t *testing.T) {
-	testrun.Live(t, "builds a package with the race detector, and calls it for some seconds")
+	testrun.Nightly(t, "builds a package with the race detector, and calls it for some seconds")
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/repeat")); err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func closedSpans(t *testing.T, b []byte) (closed, firsts map[string]int64) {
 
 // TestGoToolTrace holds that times are those of go tool trace -pprof, but for what docs/compat-trace.md lists.
 func TestGoToolTrace(t *testing.T) {
-	testrun.Live(t, "builds go tool trace")
+	testrun.Nightly(t, "builds go tool trace")
 	dir := t.TempDir()
 	for name, b := range recorded(t) {
 		t.Run(name, func(t *testing.T) {

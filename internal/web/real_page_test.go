@@ -28,6 +28,10 @@ func realProfiles(t *testing.T) []realProfile {
 	}
 	out := []realProfile{{"compile", kept}}
 	// What the Go distribution builds the compiler with is another one, a hundred times as large.
+	if !testrun.InNightly() {
+		testrun.Left(t, t.Name()+"/pgo", "looks at a profile that is a hundred times as large, too")
+		return out
+	}
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +105,7 @@ const countGray = `(() => {
 
 // Each hit of a search is seen: where it is, however narrow, the picture differs from one in which nothing is found.
 func TestPageRealHits(t *testing.T) {
+	testrun.Nightly(t, "searches a page sixteen times")
 	for _, r := range realProfiles(t) {
 		t.Run(r.name, func(t *testing.T) {
 			p := openReal(t, r, 1280, 900)

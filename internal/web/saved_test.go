@@ -163,7 +163,7 @@ func comparable(t *testing.T, text []byte) string {
 
 // TestSavedPageIsSmall holds that a page of half a million samples can be sent by mail, also when it compares two such profiles.
 func TestSavedPageIsSmall(t *testing.T) {
-	testrun.Live(t, "makes profiles of half a million samples")
+	testrun.Nightly(t, "makes profiles of half a million samples")
 	var in []*recording.Recording
 	for run := range uint64(2) {
 		p, err := profile.Parse(strings.NewReader(string(profiletest.Bytes(profiletest.Config{Kind: profiletest.CPU, Samples: 500_000, Seed: 1, Run: run}))))

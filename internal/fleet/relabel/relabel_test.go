@@ -62,7 +62,7 @@ func (q question) check(t *testing.T) {
 
 const golden = "testdata/prometheus.json"
 
-// TestPrometheus compares with what Prometheus answered. With -tags live it is asked again, also about made-up rules; UPDATE=1 keeps its answers.
+// TestPrometheus compares with what Prometheus answered. A nightly run asks it again, also about made-up rules; UPDATE=1 keeps its answers.
 func TestPrometheus(t *testing.T) {
 	text, err := os.ReadFile(golden)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestPrometheus(t *testing.T) {
 }
 
 func TestPrometheusToday(t *testing.T) {
-	testrun.Live(t, "builds a part of Prometheus")
+	testrun.Nightly(t, "builds a part of Prometheus, whose answers TestPrometheus has")
 	text, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestPrometheusToday(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if !bytes.Equal(answers, text) {
-		t.Errorf("%s is stale: UPDATE=1 go test -tags live -run TestPrometheusToday rewrites it", golden)
+		t.Errorf("%s is stale: UPDATE=1 go test -tags nightly -run TestPrometheusToday rewrites it", golden)
 	}
 
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -84,12 +84,12 @@ func TestGoCode(t *testing.T) {
 	}
 	var want []named
 	for _, v := range []variant{
-		{"plain", nil, nil},
-		{"stripped", nil, []string{"-ldflags=-s -w"}},
-		{"pie", nil, []string{"-buildmode=pie"}},
-		{"pie-stripped", nil, []string{"-buildmode=pie", "-ldflags=-s -w"}},
-		{"arm64-stripped", []string{"GOARCH=arm64"}, []string{"-ldflags=-s -w"}},
-		{"arm64-pie-stripped", []string{"GOARCH=arm64"}, []string{"-buildmode=pie", "-ldflags=-s -w"}},
+		{"plain", false, nil, nil},
+		{"stripped", false, nil, []string{"-ldflags=-s -w"}},
+		{"pie", false, nil, []string{"-buildmode=pie"}},
+		{"pie-stripped", false, nil, []string{"-buildmode=pie", "-ldflags=-s -w"}},
+		{"arm64-stripped", true, []string{"GOARCH=arm64"}, []string{"-ldflags=-s -w"}},
+		{"arm64-pie-stripped", true, []string{"GOARCH=arm64"}, []string{"-buildmode=pie", "-ldflags=-s -w"}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			name, dir := build(t, v)

@@ -50,43 +50,85 @@ func main() {
 // A variant is one way to build program.
 type variant struct {
 	name string
+	rare bool // it is left to the nightly run
 	env  []string
 	args []string
 }
 
 var variants = []variant{
-	{"plain", nil, nil},
-	{"stripped", nil, []string{"-ldflags=-s -w"}},
-	{"no-dwarf", nil, []string{"-ldflags=-w"}},
-	{"trimmed", nil, []string{"-trimpath"}},
-	{"trimmed-stripped", nil, []string{"-trimpath", "-ldflags=-s -w"}},
-	{"pie", nil, []string{"-buildmode=pie"}},
-	{"darwin", []string{"GOOS=darwin", "GOARCH=arm64"}, nil},
-	{"darwin-stripped", []string{"GOOS=darwin", "GOARCH=arm64"}, []string{"-ldflags=-s"}},
-	{"windows", []string{"GOOS=windows", "GOARCH=amd64"}, nil},
-	{"windows-stripped", []string{"GOOS=windows", "GOARCH=amd64"}, []string{"-ldflags=-s"}},
-	{"windows-32", []string{"GOOS=windows", "GOARCH=386"}, nil},
-	{"big-endian-32", []string{"GOOS=linux", "GOARCH=mips"}, nil},
+	{"plain", false, nil, nil},
+	{"stripped", false, nil, []string{"-ldflags=-s -w"}},
+	{"no-dwarf", false, nil, []string{"-ldflags=-w"}},
+	{"trimmed", false, nil, []string{"-trimpath"}},
+	{"trimmed-stripped", false, nil, []string{"-trimpath", "-ldflags=-s -w"}},
+	{"pie", false, nil, []string{"-buildmode=pie"}},
+	{"darwin", false, []string{"GOOS=darwin", "GOARCH=arm64"}, nil},
+	{"darwin-stripped", true, []string{"GOOS=darwin", "GOARCH=arm64"}, []string{"-ldflags=-s"}},
+	{"windows", false, []string{"GOOS=windows", "GOARCH=amd64"}, nil},
+	{"windows-stripped", false, []string{"GOOS=windows", "GOARCH=amd64"}, []string{"-ldflags=-s"}},
+	{"windows-32", true, []string{"GOOS=windows", "GOARCH=386"}, nil},
+	{"big-endian-32", true, []string{"GOOS=linux", "GOARCH=mips"}, nil},
 }
 
-// build builds program, for linux/amd64 unless env says otherwise, and returns the file and the folder of its source.
+// A built is program, built in one way for all tests, in a folder that TestMain removes.
+type built struct {
+	dir string
+	err error
+}
+
+var (
+	builds   = map[string]built{} // by the name of the variant; tests here run one after the other
+	buildDir string
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if buildDir != "" {
+		os.RemoveAll(buildDir)
+	}
+	os.Exit(code)
+}
+
+// build builds program, for linux/amd64 unless env says otherwise, and returns the file and the folder of its source. Both are shared.
 func build(t *testing.T, v variant) (file, dir string) {
 	t.Helper()
+	if v.rare {
+		testrun.Nightly(t, "builds for one more system")
+	}
 	if v.env != nil {
 		testrun.Live(t, "builds for other systems")
 	}
-	dir = t.TempDir()
-	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/prog\n\ngo 1.22\n"))
-	write(t, filepath.Join(dir, "main.go"), []byte(program))
-	file = filepath.Join(dir, "prog.exe")
-	cmd := exec.Command("go", append([]string{"build", "-buildvcs=false", "-o", file}, append(v.args, ".")...)...)
-	cmd.Dir = dir
+	b, ok := builds[v.name]
+	if !ok {
+		b = v.build()
+		builds[v.name] = b
+	}
+	if b.err != nil {
+		t.Fatal(b.err)
+	}
+	return filepath.Join(b.dir, "prog.exe"), b.dir
+}
+
+func (v variant) build() (b built) {
+	if buildDir == "" {
+		if buildDir, b.err = os.MkdirTemp("", "hone-objfile"); b.err != nil {
+			return b
+		}
+	}
+	b.dir = filepath.Join(buildDir, v.name)
+	b.err = errors.Join(os.Mkdir(b.dir, 0o755), os.WriteFile(filepath.Join(b.dir, "go.mod"), []byte("module example.com/prog\n\ngo 1.22\n"), 0o644),
+		os.WriteFile(filepath.Join(b.dir, "main.go"), []byte(program), 0o644))
+	if b.err != nil {
+		return b
+	}
+	cmd := exec.Command("go", append([]string{"build", "-buildvcs=false", "-o", "prog.exe"}, append(v.args, ".")...)...)
+	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GOOS=linux", "GOARCH=amd64")
 	cmd.Env = append(cmd.Env, v.env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+		b.err = fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return file, dir
+	return b
 }
 
 func write(t *testing.T, name string, data []byte) {

@@ -134,5 +134,5 @@ func TestStore(t *testing.T) {
 		s := openAt(t, anyServer(t).address, newDatabase(), now)
 		s.sumsFrom = 2
 		return s
-	})
+	}, "shuffled", "repeated") // of which TestRetries and TestServerKilled have both
 }

@@ -69,6 +69,9 @@ func TestInSegments(t *testing.T) {
 	})
 }
 
+// rare are parts of the common tests that add the same in another order, or again: TestInMemory and TestInSegments have them.
+var rare = []string{"shuffled", "repeated"}
+
 // TestJoined asks what is in segments that were made of others.
 func TestJoined(t *testing.T) {
 	long(t)
@@ -83,7 +86,7 @@ func TestJoined(t *testing.T) {
 			}
 			s.Now = now
 		}}
-	})
+	}, rare...)
 }
 
 // A reopened is closed, or left as a crash would leave it, after each Add, and opened again.
@@ -129,7 +132,7 @@ func TestReopened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 				return &reopened{Store: open(t, t.TempDir(), testOptions(now)), t: t, crash: crash}
-			})
+			}, rare...)
 		})
 	}
 }

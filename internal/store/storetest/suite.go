@@ -15,20 +15,26 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Run holds a store against Memory. Open returns an empty store whose clock is now; it is closed by Run.
-func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
-	t.Run("answers", func(t *testing.T) { answers(t, open) })
-	t.Run("shuffled", func(t *testing.T) { shuffled(t, open) })
-	t.Run("repeated", func(t *testing.T) { repeated(t, open) })
-	t.Run("tenants", func(t *testing.T) { tenants(t, open) })
-	t.Run("refused", func(t *testing.T) { refused(t, open) })
-	t.Run("clocks", func(t *testing.T) { clocks(t, open) })
-	t.Run("kinds", func(t *testing.T) { oddKinds(t, open) })
-	t.Run("pins", func(t *testing.T) { pins(t, open) })
-	t.Run("received", func(t *testing.T) { received(t, open) })
-	t.Run("together", func(t *testing.T) { together(t, open) })
+// The parts named rare are left to the nightly run.
+func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store, rare ...string) {
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, func(*testing.T, func() time.Time) store.Store)
+	}{
+		{"answers", answers}, {"shuffled", shuffled}, {"repeated", repeated}, {"tenants", tenants}, {"refused", refused},
+		{"clocks", clocks}, {"kinds", oddKinds}, {"pins", pins}, {"received", received}, {"together", together},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			if slices.Contains(rare, part.name) {
+				testrun.Nightly(t, "asks all questions of the store once more")
+			}
+			part.test(t, open)
+		})
+	}
 }
 
 // nowOf returns a clock that stands at the end of a fleet.
