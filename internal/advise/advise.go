@@ -65,8 +65,8 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	}
 	t.notes.Texts = append(t.notes.Texts, hint.Said(damaged...)...)
 	fns, err := t.functions(c)
-	if err != nil {
-		return nil, err
+	if err := cmp.Or(ctx.Err(), err); err != nil {
+		return nil, err // interrupted, the packages seem not to build, and nothing seems to be found
 	}
 	a := &adviser{costs: c, least: opt.Least, fleet: fleetOf(in, opt.CoreHour)}
 	if a.fleet != nil {
@@ -106,6 +106,9 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 	}
 	out := a.ranked()
 	t.explain(out, rules)
+	if err := ctx.Err(); err != nil {
+		return nil, err // patches that could not be compiled any more are missing
+	}
 	out.Functions, out.Least, out.Root, out.Fleet = len(fns), opt.Least, t.dir, a.fleet
 	for _, r := range in {
 		out.Refs = append(out.Refs, r.Ref)

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/verdict"
@@ -206,7 +208,7 @@ func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 				y.race = &race
 			}
 			race.Enough = y.enough
-			return r.faster(ctx, race)
+			return r.askedFirst(ctx, y, race)
 		},
 	}
 	opt.Hopeless = func(p *report.Proof, sure bool) bool {
@@ -284,6 +286,69 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 		}
 	}
 	return s, nil
+}
+
+// leastOthers is what all benchmarks together get that were not asked for.
+const leastOthers = leastLimit / 2
+
+// askedFirst runs the benchmarks that the user named against each other, and then the others that reach the change: in little time, which shows
+// whether one allocates more or is slower for sure. With the time shared by dozens, none would be decided on a busy machine.
+func (r *run) askedFirst(ctx context.Context, y *trial, race prove.Race) (prove.Speed, error) {
+	if r.opt.Benchmarks == nil || race.Generated || !isPart(r.opt.Benchmarks.Bench, race.Names) {
+		return r.faster(ctx, race)
+	}
+	asked := race
+	asked.Bench = r.opt.Benchmarks.Bench
+	first, err := r.faster(ctx, asked)
+	if err == nil && (first.Report == nil || len(first.Report.Rows) == 0) {
+		return r.faster(ctx, race) // other benchmarks than those profiled reach it
+	}
+	if err != nil || y.vain != "" {
+		return first, err
+	}
+	race.Limit, race.Noise = leastOthers, cmp.Or(first.Noise, r.noise.Noise)
+	race.Enough = func(d *recording.Duel) bool {
+		y.vain = slowerForSure(d)
+		return y.vain != ""
+	}
+	second, err := r.compare(ctx, race)
+	if errors.Is(err, duel.ErrNoTime) || err == nil && second.Report == nil {
+		return first, nil
+	}
+	if err != nil {
+		return first, err
+	}
+	first.Report.Rows = append(first.Report.Rows, worseBeside(first.Report.Rows, second.Report.Rows)...)
+	first.Failed = append(first.Failed, second.Failed...)
+	first.Pace, first.Notes = verdict.Pace(first.Report)
+	return first, nil
+}
+
+// isPart reports whether a pattern of the go command selects some of what benchmarks with these names measure, and maybe not all.
+func isPart(pattern string, names []string) bool {
+	top, _, below := strings.Cut(pattern, "/")
+	re, err := regexp.Compile(top)
+	if pattern == "" || err != nil {
+		return false
+	}
+	matches := 0
+	for _, name := range names {
+		if re.MatchString(name) {
+			matches++
+		}
+	}
+	return matches > 0 && (below || matches < len(names))
+}
+
+// worseBeside returns rows of benchmarks that are not among the first ones and got worse: what was asked for has to gain, and nothing may lose.
+func worseBeside(first, rows []report.CompareRow) (out []report.CompareRow) {
+	for _, row := range rows {
+		known := slices.ContainsFunc(first, func(f report.CompareRow) bool { return f.Pkg == row.Pkg && f.Name == row.Name })
+		if !known && row.Verdict == report.Worse {
+			out = append(out, row)
+		}
+	}
+	return out
 }
 
 // hardlySlower returns patterns of the benchmarks that seem slower, and may be so by next to nothing, where others are faster for sure.
@@ -461,9 +526,20 @@ func (y *trial) passed() string {
 		text = "passed: " + strings.Join(parts, ", ")
 	}
 	if d := y.proof.Racing; d >= time.Second && len(y.rows()) > 0 {
-		text += fmt.Sprintf("; %s of benchmarks did not decide", unit.Time(d))
+		what := "did not decide"
+		if y.helps() {
+			what = "show that it helps"
+		}
+		text += fmt.Sprintf("; %s of benchmarks %s", unit.Time(d), what)
 	}
 	return text
+}
+
+// helps reports whether benchmarks decided that a patch helps, whatever else is to be checked.
+func (y *trial) helps() bool {
+	judged := trial{finding: y.finding, least: y.least, proof: y.proof, vain: y.vain}
+	judged.gains()
+	return judged.reason == ""
 }
 
 // unreached says what of a patch was not tried, though it has to be. What types prove needs no calls; who uses what is used

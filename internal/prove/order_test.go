@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,12 @@ func TestSix(t *testing.T) {
 }
 
 func TestNever(t *testing.T) { t.Error("it failed before, too") }
+
+func BenchmarkSix(b *testing.B) {
+	for range b.N {
+		Six()
+	}
+}
 -- old/far/far.go --
 package far
 
@@ -118,6 +125,50 @@ func TestLongestComesLast(t *testing.T) {
 	}
 }
 
+// Benchmarks of packages that only use what changed count as long as there is time to find them; without any other, in any case.
+func TestBenchmarksOfUsers(t *testing.T) {
+	testrun.Live(t, "builds packages with counters three times")
+	dir := unpack(t, ofOrder)
+	old, now := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	tests := []struct {
+		time time.Duration
+		own  bool // core has a benchmark
+		want []string
+	}{
+		{time.Minute, true, []string{"./core", "./near"}},
+		{time.Nanosecond, true, []string{"./core"}},
+		{time.Nanosecond, false, []string{"./near"}},
+	}
+	for _, tt := range tests {
+		if err := os.CopyFS(now, os.DirFS(old)); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(now, "core", "core.go"), []byte("package core\n\n// Double doubles.\nfunc Double(n int) int { return n + n }\n"))
+		if !tt.own {
+			write(t, filepath.Join(now, "core", "core_test.go"), []byte("package core\n"))
+		}
+		var packages []string
+		p, err := Run(t.Context(), &Change{Old: Version{Name: "old", Dir: old}, New: Version{Name: "new", Dir: now}}, Options{
+			Stop: true, Time: tt.time, Tests: new(Tests),
+			Faster: func(_ context.Context, race Race) (Speed, error) {
+				packages = race.Packages
+				return Speed{Pace: report.PaceUnknown}, nil
+			},
+			Hopeless: func(*report.Proof, bool) bool { return true },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := strings.Contains(p.Notes.String(), "benchmarks of 1 package that use it were left out")
+		if !slices.Equal(packages, tt.want) || late != (tt.own && len(tt.want) == 1) {
+			t.Errorf("%v, benchmarks in core: %t: those of %v ran, want %v; notes: %q", tt.time, tt.own, packages, tt.want, p.Notes)
+		}
+		if err := os.RemoveAll(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A patch that fails a test is not built with the race detector for that.
 func TestFailedTestComesBeforeRaces(t *testing.T) {
 	if testing.Short() {
@@ -157,5 +208,43 @@ func TestUsersTestsCount(t *testing.T) {
 	}
 	if c := r.proof.Checks; len(c) != 1 || c[0].Outcome != report.Skipped || len(r.doubts) != 1 {
 		t.Errorf("no time: %+v, doubts %v", c, r.doubts)
+	}
+}
+
+// Who uses a package compiles as before where only bodies of its functions change, and where what is new cannot be seen.
+func TestSameOutside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	const before = "package p\n\ntype Set struct{ list []int }\n\nfunc (s *Set) Add(n int) { s.list = append(s.list, n) }\n"
+	tests := []struct {
+		name, old, new string
+		want           bool
+	}{
+		{"body", "append(s.list, n)", "append(s.list, n+0)", true},
+		{"parameter", "Add(n int) {", "Add(n int, more ...int) {", false},
+		{"receiver", "(s *Set)", "(s Set)", false},
+		{"field", "list []int", "list []int; N int", false},
+		{"new helper", "func (", "func help() {}\n\nfunc (", true},
+		{"new method for all", "func (", "func (s *Set) Len() int { return 0 }\n\nfunc (", false},
+		{"gone", "func (s *Set) Add(n int) { s.list = append(s.list, n) }", "", false},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		for version, text := range map[string]string{"old": before, "new": strings.Replace(before, tt.old, tt.new, 1)} {
+			if err := os.Mkdir(filepath.Join(dir, version), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, version, "go.mod"), []byte("module example.com/p\n\ngo 1.23\n"))
+			write(t, filepath.Join(dir, version, "p.go"), []byte(text))
+		}
+		c := &Change{Old: Version{Name: "old", Dir: filepath.Join(dir, "old")}, New: Version{Name: "new", Dir: filepath.Join(dir, "new")}}
+		pairs, _, err := pairUp(t.Context(), c, []string{"."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sameOutside(pairs); got != tt.want {
+			t.Errorf("%s: sameOutside = %t, want %t", tt.name, got, tt.want)
+		}
 	}
 }

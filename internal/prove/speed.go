@@ -29,6 +29,7 @@ type Race struct {
 	Old, New  Version
 	Packages  []string          // as the go command names them
 	Bench     string            // pattern of their names
+	Names     []string          // of benchmarks, which Bench is made of; none where there is a program instead
 	Flags     []string          // for building
 	Budget    time.Duration     // for each benchmark
 	Limit     time.Duration     // for all of them together; 0 is none
@@ -85,8 +86,8 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 		rows += b.rows
 		wall += b.wall
 		cpu += b.cpu
-		if pattern := regexp.QuoteMeta(b.name); !slices.Contains(names, pattern) {
-			names = append(names, pattern)
+		if !slices.Contains(names, b.name) {
+			names = append(names, b.name)
 		}
 		if !slices.Contains(race.Packages, b.dir) {
 			race.Packages = append(race.Packages, b.dir)
@@ -132,7 +133,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 	} else if rest := all - len(reaching); rest > 0 {
 		r.note("%s left out: what changed is not reached by %s", counted(rest, "benchmark"), itOrThem(rest))
 	}
-	race.Bench = "^(" + strings.Join(names, "|") + ")$"
+	race.Bench, race.Names = "^("+strings.Join(names, "|")+")$", names
 	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
 	if race.NoWhy = wall > mostStretch*cpu && wall > time.Second; race.NoWhy {
 		r.hint("the machine is too busy to profile the reason; ", hint.Ask("compare"), " takes the time")
@@ -220,8 +221,17 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 		return nil, 0, err
 	}
 	defer os.RemoveAll(work)
+	// Each package has to be built with counters for this, which takes minutes where dozens use what changed. What changed comes first. As
+	// soon as there is a benchmark, the others get no more time than calls do.
+	own := patterns(pairs)
+	dirs = slices.Concat(own, slices.DeleteFunc(dirs, func(dir string) bool { return slices.Contains(own, dir) }))
+	began, late := time.Now(), 0
 	for i, dir := range dirs {
 		if !hasBenchmarks(filepath.Join(r.change.New.Dir, dir)) || !hasBenchmarks(filepath.Join(r.change.Old.Dir, dir)) {
+			continue
+		}
+		if len(found) > 0 && time.Since(began) > r.opt.Time && !slices.Contains(own, dir) {
+			late++
 			continue
 		}
 		r.opt.Say("finding the benchmarks that reach the change, " + dir)
@@ -230,6 +240,9 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 			return nil, 0, err
 		}
 		found, all = append(found, in...), all+n
+	}
+	if late > 0 {
+		r.note("benchmarks of %s that use it were left out: there was no time to find those that reach the change", counted(late, "package"))
 	}
 	return found, all, nil
 }

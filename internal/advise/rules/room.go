@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/report"
@@ -299,6 +300,9 @@ func looksAtElements(p *advise.Pass, call *ast.CallExpr, list *ast.Ident) bool {
 	if p.Builtin(call, "len") != nil || p.Builtin(call, "cap") != nil || p.Builtin(call, "copy") != nil {
 		return true
 	}
+	if fun := p.Info().Types[call.Fun]; fun.IsType() && kind.IsString(fun.Type) {
+		return true
+	}
 	if p.Builtin(call, "append") != nil {
 		st, ok := p.Parent(call).(*ast.AssignStmt)
 		return call.Args[0] != ast.Expr(list) || ok && lists.Added(p.Func, st) != nil
@@ -387,7 +391,10 @@ func roomForNil(p *advise.Pass, g *growth, title, n string) []report.Fix {
 	if !isNil || !isSlice || p.Statement(g.loop) != g.loop || flow.Captured(p.Func, s, p.Decl.Body) || p.Loop(g.loop) != nil || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
 		return p.No(missing.NoGrowBefore, s.Name())
 	}
-	room := p.LocalName("n")
 	elem := types.TypeString(t.Elem(), p.Qualifier())
+	if strings.HasPrefix(n, "len(") && strings.Count(n, "(") == 1 && strings.HasSuffix(n, ")") {
+		return p.Fix(report.Mechanical, title, edit.Before(g.loop, fmt.Sprintf("if %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", n, s.Name(), elem, n)))
+	}
+	room := p.LocalName("n")
 	return p.Fix(report.Mechanical, title, edit.Before(g.loop, fmt.Sprintf("if %s := %s; %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", room, n, room, s.Name(), elem, room)))
 }
