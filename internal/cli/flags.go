@@ -128,6 +128,9 @@ func nearestQuestion(name string) string {
 			}
 		}
 	}
+	if i := slices.IndexFunc(query.Keys, func(k query.Key) bool { return k.Short != "" && k.Short == name }); i >= 0 {
+		name = query.Keys[i].Name
+	}
 	near := name
 	if !slices.Contains(names, name) {
 		near = query.Nearest(name, names)

@@ -38,7 +38,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		Use:     use + " TRACE",
 		Short:   v.Doc,
 		Long:    fmt.Sprintf(traceHelp, v.Doc),
-		GroupID: groupLook,
+		GroupID: groupTrace,
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -54,7 +54,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		f.Usage = "keep goroutines that were in a matching function"
 		cmd.Flags().Lookup("ignore").Usage = "leave out goroutines that were in a matching function"
 	}
-	lasts := cmd.Flags().Duration(lengthFlag, 0, "have a server record for so `LONG`")
+	lasts := cmd.Flags().Duration(lengthFlag, 0, "trace a server for `TIME`")
 	cmd.Flags().Lookup(lengthFlag).DefValue = source.TraceLength.String() // unless the address says it
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
