@@ -111,6 +111,10 @@ func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 		progress.clear()
 		note(sys, "%s", strings.TrimSuffix(msg, "\n"))
 	}
+	w.Source.Absent = func(programs []string) {
+		progress.clear()
+		noteAbsent(sys, programs)
+	}
 	if o.Kind == recording.Goroutine {
 		w.Kind = o.Kind
 	}
@@ -223,6 +227,20 @@ func isHost(word string) bool { return word == "localhost" || net.ParseIP(word) 
 
 // present refuses files that are not there.
 func present(refs []string) error { return openHints(open.Present(refs)) }
+
+// noteAbsent says why functions have no names.
+func noteAbsent(sys *System, programs []string) {
+	who := "the program is"
+	switch more := len(programs) - 1; {
+	case more > 0 && programs[0] != "":
+		who = fmt.Sprintf("%s and %d more are", programs[0], more)
+	case more > 0:
+		who = "the program and its libraries are"
+	case programs[0] != "":
+		who = programs[0] + " is"
+	}
+	note(sys, "some functions have no names, because %s not on this machine: --binary FILE names the profiled program, PPROF_BINARY_PATH its folder", who)
+}
 
 // sayLost says what of a recording could not be used, where the answer itself does not.
 func (s *System) sayLost(rec *recording.Recording) {
