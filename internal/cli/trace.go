@@ -69,7 +69,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		}
 		if v.Arg != "" {
 			if len(args) != 2 {
-				return usagef("for example: "+traceExamples(v)[0], "%s wants %s and a trace", v.Name, v.Arg)
+				return usagef("for example: "+traceExamples(v)[0], "%s wants %s and a trace", v.Name, v.Argument())
 			}
 			q.Arg, args = args[0], args[1:]
 			if err := query.CheckRegexp(q.Arg); err != nil {
