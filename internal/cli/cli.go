@@ -324,8 +324,11 @@ func hints(err error, by hint.Speller) []string {
 	if errors.Is(err, profile.ErrNothingCommon) {
 		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE shows the kind, and only profiles of one kind can be merged or compared")
 	}
+	if errors.Is(err, profile.ErrEmpty) {
+		out = append(out, "a program writes its CPU profile in pprof.StopCPUProfile; os.Exit and log.Fatal skip deferred calls of it")
+	}
 	var format *profile.FormatError
-	if errors.As(err, &format) && format.Detail != "" {
+	if errors.As(err, &format) && format.Detail != "" && h == nil { // a hint about what the file is instead says more
 		out = append(out, format.Detail)
 	}
 	return out
@@ -335,10 +338,13 @@ const rootHelp = `Find what makes a Go program slow, fix it, and prove it.
 
 hone reads any Go profile: CPU, heap, allocs, block, mutex, goroutine, threadcreate;
 from files, folders, glob patterns, servers (host:port or URL), a store (store:SERVICE@-1h)
-and standard input (-). Several profiles are merged.`
+and standard input (-). Several profiles are merged. It also reads execution traces,
+benchmark results, logs of GODEBUG=gctrace=1, and what hone record writes.`
 
 const rootExamples = `  hone tour                       # the whole loop, on a practice program
-  hone cpu.pprof                  # a first look
+  hone record ./cmd/server        # one file with everything about a run
+  hone cpu.pprof                  # a first look; also at recordings, traces, benchmark results
+  hone web cpu.pprof              # in the browser
   hone top localhost:6060         # where a server spends its time
   hone diff old.pprof new.pprof   # what changed
   hone pgo profiles/              # a profile for go build -pgo`
@@ -346,6 +352,8 @@ const rootExamples = `  hone tour                       # the whole loop, on a p
 // The groups of commands in help.
 const (
 	groupLook   = "look"
+	groupRun    = "run"
+	groupTrace  = "trace"
 	groupRecord = "record"
 	groupLoad   = "load"
 	groupAdvise = "advise"
@@ -390,10 +398,12 @@ func newRoot(sys *System) *cobra.Command {
 				return wrong // its flags are unknown because it is
 			}
 		}
-		return flagError(cmd, err)
+		return orPprof(cmd, sys.args, flagError(cmd, err))
 	})
 	root.AddGroup(
-		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupLook, Title: "Look at profiles:"},
+		&cobra.Group{ID: groupRun, Title: "Look at a run:"},
+		&cobra.Group{ID: groupTrace, Title: "Look at an execution trace:"},
 		&cobra.Group{ID: groupRecord, Title: "Record:"},
 		&cobra.Group{ID: groupLoad, Title: "Load:"},
 		&cobra.Group{ID: groupAdvise, Title: "Advise:"},

@@ -483,7 +483,7 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 		}
 		return len(args) == 2, done, nil
 	case !set && kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
-		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is neither a file nor a revision", args[0], args[1])
+		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is neither a file, a folder nor a revision", args[0], args[1])
 	case kind(0) == "file" && kind(1) == "file":
 		return true, done, fmt.Errorf("comparing %s with %s: %[1]s is neither a test program nor output of go test -bench", args[0], args[1])
 	case kind(0) == "program" || kind(0) == "file":

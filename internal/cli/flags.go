@@ -59,9 +59,19 @@ func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error 
 		}
 		return usagef(hint, "unknown flag %s%s%s", dashes, name, meant)
 	case errors.As(err, &value):
-		return usagef(hint, "--%s %s: %w", value.GetFlag().Name, quoted(value.GetValue()), value.Unwrap())
+		f := value.GetFlag()
+		if want := wantOf[f.Value.Type()]; want != "" {
+			return usagef(hint, "--%s %s: want %s", f.Name, quoted(value.GetValue()), want)
+		}
+		return usagef(hint, "--%s %s: %w", f.Name, quoted(value.GetValue()), value.Unwrap())
 	}
 	return &usageError{err, hint}
+}
+
+// wantOf says what the flags take whose own errors are those of strconv and time.
+var wantOf = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "uint": "a whole number", "uint64": "a whole number", "float64": "a number",
+	"duration": "a time such as 90s, 2m or 500ms",
 }
 
 // nearestFlag returns how the flag of cmd is written that name was probably meant to be, or "". One that has another name now is
@@ -127,6 +137,9 @@ func nearestQuestion(name string) string {
 				}
 			}
 		}
+	}
+	if i := slices.IndexFunc(query.Keys, func(k query.Key) bool { return k.Short != "" && k.Short == name }); i >= 0 {
+		name = query.Keys[i].Name
 	}
 	near := name
 	if !slices.Contains(names, name) {

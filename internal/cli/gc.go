@@ -33,11 +33,11 @@ const gcExamples = `  hone gc gc.log
 // gcCommand is the command of the view about garbage collection.
 func gcCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "gc LOG | -- COMMAND…",
+		Use:     "gc [flags] LOG | -- COMMAND…",
 		Short:   v.Doc,
 		Long:    gcHelp,
 		Example: gcExamples,
-		GroupID: groupLook,
+		GroupID: groupRun,
 	}
 	if !sys.names(cmd) {
 		return cmd

@@ -29,7 +29,7 @@ const (
 
 var sectionTitles = [sections]string{
 	question: "Query:",
-	filters:  "Filters, applied in the order in which they are given:",
+	filters:  "Filters, applied in the order given; RX is a regular expression:",
 	outputs:  "Output:",
 	inputs:   "Profiles, symbols and sources:",
 	others:   "Flags:",
@@ -68,9 +68,22 @@ func help(cmd *cobra.Command, w io.Writer, cols int) {
 	}
 	commands(cmd, w, cols)
 	flags(cmd, w, cols)
+	if !cmd.HasParent() {
+		pairs(w, "Exit codes:", exitCodes, cols)
+	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nRun %s COMMAND --help for details.\n", cmd.CommandPath())
 	}
+}
+
+// exitCodes is what the exit codes of hone's own commands mean. hone record, time and gc end with that of the program that they run.
+var exitCodes = [][2]string{
+	{"0", "done"},
+	{"1", "hone failed, or could not read all of the input"},
+	{"2", "the command line is wrong"},
+	{"3", "prove, race, compare --gate, advise --gate or load --slo found something, or fix did not prove a finding"},
+	{"4", "compare --gate or prove --fail-undecided could not decide"},
+	{"130", "interrupted"},
 }
 
 // commands lists the commands below cmd.
@@ -84,7 +97,7 @@ func commands(cmd *cobra.Command, w io.Writer, cols int) {
 		list := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
 			return c.GroupID != g.ID || !c.IsAvailableCommand()
 		})
-		if g.ID == groupLook {
+		if slices.Contains([]string{groupLook, groupRun, groupTrace}, g.ID) {
 			slices.SortStableFunc(list, func(a, b *cobra.Command) int { return cmp.Compare(viewOrder(a), viewOrder(b)) })
 		}
 		for _, c := range list {
@@ -111,7 +124,11 @@ func flags(cmd *cobra.Command, w io.Writer, cols int) {
 			return
 		}
 		i := sectionOf(f.Name)
-		rows[i] = append(rows[i], [2]string{spelling(f), doc(f)})
+		text := doc(f)
+		if f.Name == "output" && !applies(cmd, "json") {
+			text = "write to FILE" // there are no formats to select
+		}
+		rows[i] = append(rows[i], [2]string{spelling(f), text})
 	}
 	// Their order is that in which they were made.
 	cmd.Flags().SortFlags = false
@@ -141,7 +158,7 @@ func applies(cmd *cobra.Command, flag string) bool {
 		return false
 	}
 	switch cmd.GroupID {
-	case groupLook:
+	case groupLook, groupRun, groupTrace:
 		return true
 	case groupLoad, groupAdvise, groupProve:
 		return !slices.Contains([]string{interactiveFlag, flameFlag, darkFlag, upFlag}, flag)
@@ -229,6 +246,9 @@ func examples(v *view.View) []string {
 func commandLine(v *view.View, text string) string {
 	words := []string{"hone"}
 	profile := "cpu.pprof"
+	if v.Kind != "" {
+		profile = v.Kind + ".pprof"
+	}
 	old := ""
 	for i, w := range promptWords(text) {
 		name, value, ok := strings.Cut(w, "=")

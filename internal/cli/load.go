@@ -89,7 +89,7 @@ type loadFlags struct {
 
 func loadCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "load URL [-- ARGUMENTS…] | RECORDING",
+		Use:     "load [flags] URL [-- ARGUMENTS…] | RECORDING",
 		Short:   "Load-test an HTTP server",
 		Long:    loadHelp,
 		Example: loadExamples,

@@ -79,6 +79,14 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		}
 		in, err = []*recording.Recording{rec}, nil
 	}
+	var log *open.LogError
+	if errors.As(err, &log) && len(args) == 1 && log.Ref == args[0] {
+		rec, err := gcLog(sys, args[0])
+		if err != nil {
+			return err
+		}
+		return gcAnswer(sys, out, query.Query{View: "gc", Refs: args}, rec)
+	}
 	if err != nil {
 		return err
 	}
@@ -96,6 +104,8 @@ func knowCommand(cmd *cobra.Command, word string) error {
 	}
 	hint := "hone --help lists the commands"
 	switch near := nearestCommand(cmd.Root(), word); {
+	case isHost(word):
+		return nil
 	case near != "":
 		hint = "did you mean hone " + near + "? " + hint
 	case strings.ContainsAny(word, "./\\"):
@@ -132,7 +142,7 @@ func profilesIn(dir string) []string {
 		name := e.Name()
 		switch ext := filepath.Ext(name); {
 		case !e.Type().IsRegular():
-		case ext == ".pprof", ext == ".prof", ext == ".pgo", ext == ".folded", strings.HasSuffix(name, ".pb.gz"):
+		case ext == ".hone", ext == ".pprof", ext == ".prof", ext == ".pgo", ext == ".folded", strings.HasSuffix(name, ".pb.gz"):
 			if len(out) < most {
 				out = append(out, name)
 			}

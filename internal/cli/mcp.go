@@ -41,7 +41,7 @@ also let the agent run go test.`,
 		return cmd
 	}
 	network := cmd.Flags().Bool("network", false, "tools may also ask the servers of other machines")
-	store := cmd.Flags().String("store", "", "`address` of the store for store: refs (default HONE_STORE, or http://127.0.0.1:4040)")
+	store := cmd.Flags().String("store", "", "use the store at `URL` for store: refs (default HONE_STORE, or http://127.0.0.1:4040)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("it works in the folder that it is started in", "mcp takes no %s", quoted(args[0]))

@@ -18,7 +18,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     v.Name + " RECORDING",
 		Short:   v.Doc,
-		GroupID: groupLook,
+		GroupID: groupRun,
 		Example: examplesOf(v),
 	}
 	if !sys.names(cmd) {

@@ -20,16 +20,16 @@ import (
 
 const pgoHelp = `Write a profile for go build -pgo, of services in a store, recordings or profiles.
 
-Of each sample, the compiler reads only which function called which on what line, so that is all that
-is kept: functions with the lines on which they begin, and no labels, paths and outer callers. The
-compiler sees the same calls with the same weights as in the whole profile.
+The compiler reads only which function called which other one, on which line, and how often. So hone
+keeps only that, and leaves out labels, paths and everything else. The build is the same as with the
+whole profile.
 
-Several profiles count by the cores that they used on average: the build is then best for what all
-services together cost. For a program that a single service runs, name that service alone. --equal
-counts all the same, so that a large service does not drown a small one, and --weight says it for
-each.
+The weight of a profile is the number of cores that it shows in use on average, so the build is best
+for the total cost of all services. If only one service runs the program, name only that service.
+--equal gives all profiles the same weight, so that a large service does not outweigh a small one;
+--weight sets the weight of each.
 
-go build uses the file default.pgo in the folder of a main package by itself.`
+Name the file default.pgo and put it into the folder of the main package: go build then uses it.`
 
 // usualPGO is the file that go build looks for.
 const usualPGO = "default.pgo"
@@ -45,10 +45,10 @@ func pgoCommand(sys *System) *cobra.Command {
 	if !sys.names(cmd) {
 		return cmd
 	}
-	weights := cmd.Flags().StringArray("weight", nil, "count a profile so much next to the others, which are 1: `REF=N` (repeatable)")
-	equal := cmd.Flags().Bool("equal", false, "count all profiles the same")
+	weights := cmd.Flags().StringArray("weight", nil, "give the profile REF the weight N instead of 1: `REF=N` (repeatable)")
+	equal := cmd.Flags().Bool("equal", false, "give all profiles the same weight")
 	var options pgo.Options
-	cmd.Flags().Var(&sizeFlag{&options.MaxSize}, "max-size", "keep the heaviest calls that fit in so much (default: all)")
+	cmd.Flags().Var(&sizeFlag{&options.MaxSize}, "max-size", "write at most SIZE: keep the hottest calls that fit (default: all)")
 	from := sourceFlags(cmd)
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

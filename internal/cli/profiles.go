@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -110,6 +111,10 @@ func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 		progress.clear()
 		note(sys, "%s", strings.TrimSuffix(msg, "\n"))
 	}
+	w.Source.Absent = func(programs []string) {
+		progress.clear()
+		noteAbsent(sys, programs)
+	}
 	if o.Kind == recording.Goroutine {
 		w.Kind = o.Kind
 	}
@@ -162,10 +167,13 @@ func openHints(err error) error {
 	var status *source.StatusError
 	var asked *url.Error
 	var lines *open.LinesError
+	var log *open.LogError
 	var pick *open.PickError
 	switch {
 	case errors.As(err, &noName):
 		return usagef("", "%w", err)
+	case errors.As(err, &noFile) && isHost(noFile.Ref):
+		return &hinted{err, "the address of a server has its port, such as " + noFile.Ref + ":6060"}
 	case errors.As(err, &noFile) && noFile.Near != "":
 		return &hinted{err, "did you mean " + noFile.Near + "?"}
 	case errors.As(err, &asked) && !strings.HasPrefix(asked.URL, "http://") && !strings.HasPrefix(asked.URL, "https://"):
@@ -187,7 +195,9 @@ func openHints(err error) error {
 	case errors.As(err, &lines) && len(lines.Refs) > 1:
 		return &hinted{err, "hone benchstat " + quotedRefs(lines.Refs) + " compares benchmarks"}
 	case errors.As(err, &lines):
-		return &hinted{err, "hone bench " + quoted(lines.Refs[0]) + " shows the benchmarks in it"}
+		return &hinted{err, "hone bench " + quoted(lines.Refs[0]) + " shows the benchmarks in it; hone compare OLD NEW compares two such files"}
+	case errors.As(err, &log):
+		return &hinted{err, "hone gc " + quoted(log.Ref) + " shows the garbage collections in it"}
 	case errors.As(err, &pick):
 		return insteadOf(pick.Recording, err)
 	}
@@ -197,14 +207,40 @@ func openHints(err error) error {
 // orPackage is openHints where a folder with a Go package may have been meant.
 func orPackage(ctx context.Context, err error) error {
 	var none *open.ProfilesError
-	if errors.As(err, &none) && len(none.Refs) == 1 && isPackage(none.Refs[0]) && ctx.Err() == nil {
-		return &hinted{fmt.Errorf("%s: this folder has a Go package but no profile", none.Refs[0]), "hone record " + quoted(none.Refs[0]) + " records the program"}
+	if !errors.As(err, &none) || len(none.Refs) != 1 || ctx.Err() != nil {
+		return openHints(err)
+	}
+	ref := none.Refs[0]
+	switch _, modErr := os.Stat(filepath.Join(ref, "go.mod")); {
+	case isPackage(ref):
+		return &hinted{fmt.Errorf("%s: this folder has a Go package but no profile", ref), "hone record " + quoted(ref) + " records the program"}
+	case modErr == nil:
+		return &hinted{fmt.Errorf("%s: this folder has a Go module but no profile", ref), "hone record ./PACKAGE records a program of it"}
+	case filepath.Ext(ref) == ".go" && open.Present(none.Refs) == nil:
+		return &hinted{fmt.Errorf("%s: this is a Go file, not a profile", ref), "hone record " + quoted(ref) + " records the program"}
 	}
 	return openHints(err)
 }
 
+// isHost reports whether a word is surely meant to be a machine.
+func isHost(word string) bool { return word == "localhost" || net.ParseIP(word) != nil }
+
 // present refuses files that are not there.
 func present(refs []string) error { return openHints(open.Present(refs)) }
+
+// noteAbsent says why functions have no names.
+func noteAbsent(sys *System, programs []string) {
+	who := "the program is"
+	switch more := len(programs) - 1; {
+	case more > 0 && programs[0] != "":
+		who = fmt.Sprintf("%s and %d more are", programs[0], more)
+	case more > 0:
+		who = "the program and its libraries are"
+	case programs[0] != "":
+		who = programs[0] + " is"
+	}
+	note(sys, "some functions have no names, because %s not on this machine: --binary FILE names the profiled program, PPROF_BINARY_PATH its folder", who)
+}
 
 // sayLost says what of a recording could not be used, where the answer itself does not.
 func (s *System) sayLost(rec *recording.Recording) {

@@ -58,7 +58,7 @@ func pushCommand(sys *System) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "send to the server at `URL`")
 	flags.StringVar(&f.service, "service", "", "send them as profiles of the service `NAME`")
-	flags.StringVar(&f.kind, "kind", "", "kind of a profile, if it does not say: `cpu`, heap, goroutine, mutex, block")
+	flags.StringVar(&f.kind, "kind", "", "`KIND` of a profile, if it does not say: cpu, heap, goroutine, mutex, block")
 	flags.StringArrayVar(&f.labels, "label", nil, "label of the profiles: `NAME=VALUE` (repeatable)")
 	flags.StringVar(&f.name, "name", "", "call the shared recording `NAME` (default: as its file)")
 	flags.StringVar(&f.note, "note", "", "say something about the shared recording: `TEXT`")

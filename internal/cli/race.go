@@ -66,7 +66,7 @@ func raceCommand(sys *System) *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&opt.Time}, lengthFlag, "how long to search once everything is built (default 30s); ends earlier when nothing new is found")
 	flags.IntVar(&opt.Runs, "runs", 0, "stop after `N` rounds of all tests and requests")
-	flags.StringVar(&cpus, "cpu", "", "run with these values of GOMAXPROCS, such as `4,2,1`")
+	flags.StringVar(&cpus, "cpu", "", "run with these values of GOMAXPROCS: `LIST`, such as 4,2,1")
 	flags.StringVar(&opt.Run, "run", "", "run only the tests that match `REGEXP`")
 	flags.StringVar(&requests, "requests", "", "send handlers the requests in `FILE`, in any format that hone load --targets reads")
 	flags.BoolVar(&opt.NoReplay, "no-requests", false, "only run the tests; send no requests to handlers")

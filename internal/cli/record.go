@@ -351,6 +351,12 @@ func runRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Opti
 	opt.Say = say.now
 	out, err := capture.Record(cmd.Context(), opt)
 	say.now("")
+	var wrong *gocmd.Error
+	if errors.As(err, &wrong) && opt.Build != nil {
+		if t := opt.Build.Targets[0]; filepath.IsLocal(t) && !strings.HasPrefix(t, ".") && isPackage(filepath.Join(sys.Dir, t)) {
+			return &hinted{err, "the go command takes a name without ./ for an import path: hone record ./" + quoted(t) + " records the folder"}
+		}
+	}
 	return recorded(sys, f, out, err)
 }
 
@@ -387,7 +393,10 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 	sayHidden(sys, "recording", out.Hidden)
 	next := []string{"hone " + quoted(out.File)}
 	if rec, err := recording.Open(out.File); err == nil {
-		if len(rec.Parts[recording.Heap]) > 0 {
+		switch {
+		case m.How == recording.Built && len(rec.Parts) > 0:
+			next = append(next, "hone advise "+quoted(out.File))
+		case len(rec.Parts[recording.Heap]) > 0:
 			next = append(next, "hone top "+quoted(out.File)+" --metric alloc_space")
 		}
 		series := recording.Metrics.In(rec) != nil

@@ -217,7 +217,7 @@ var shellWords = []string{"help", "undo", "reset", "settings", "quit"}
 // unknownWord is the error for the first word of a line that is neither a view nor a setting nor a command.
 func unknownWord(word string) error {
 	if k := query.Find(word); k != nil {
-		return usagef("for example: "+setting(k), "%s needs a value", word)
+		return usagef("for example: "+k.Name+"="+k.Example, "%s needs a value", word)
 	}
 	names := slices.Clone(shellWords)
 	for i := range views.All {

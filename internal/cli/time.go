@@ -26,7 +26,10 @@ const timeExamples = `  hone time -- ./app input.txt
 
 func timeCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "time [-v] -- COMMAND…",
+		Use: "time [-v] -- COMMAND…",
+
+		DisableFlagsInUseLine: true,
+
 		Short:   "Run a command and report its CPU time and memory",
 		Long:    timeHelp,
 		Example: timeExamples,

@@ -38,7 +38,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		Use:     use + " TRACE",
 		Short:   v.Doc,
 		Long:    fmt.Sprintf(traceHelp, v.Doc),
-		GroupID: groupLook,
+		GroupID: groupTrace,
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -54,7 +54,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		f.Usage = "keep goroutines that were in a matching function"
 		cmd.Flags().Lookup("ignore").Usage = "leave out goroutines that were in a matching function"
 	}
-	lasts := cmd.Flags().Duration(lengthFlag, 0, "have a server record for so `LONG`")
+	lasts := cmd.Flags().Duration(lengthFlag, 0, "trace a server for `TIME`")
 	cmd.Flags().Lookup(lengthFlag).DefValue = source.TraceLength.String() // unless the address says it
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -69,7 +69,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		}
 		if v.Arg != "" {
 			if len(args) != 2 {
-				return usagef("for example: "+traceExamples(v)[0], "%s wants %s and a trace", v.Name, v.Arg)
+				return usagef("for example: "+traceExamples(v)[0], "%s wants %s and a trace", v.Name, v.Argument())
 			}
 			q.Arg, args = args[0], args[1:]
 			if err := query.CheckRegexp(q.Arg); err != nil {

@@ -99,7 +99,7 @@ func keysOf(v *view.View) []string {
 func place(v *view.View, q *query.Query, args []string) error {
 	if v.Arg != "" {
 		if len(args) == 0 {
-			return usagef("for example: "+example(v), "%s needs %s", v.Name, v.Arg)
+			return usagef("for example: "+example(v), "%s needs %s", v.Name, v.Argument())
 		}
 		q.Arg, args = args[0], args[1:]
 		if err := query.CheckRegexp(q.Arg); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
 )
 
 // A NoNameError says that a ref is empty. Part is what it should have named; nil is a profile.
@@ -112,6 +113,15 @@ type LinesError struct {
 func (e *LinesError) Error() string { return e.Err.Error() }
 func (e *LinesError) Unwrap() error { return e.Err }
 
+// A LogError says that a file is no profile but a garbage collector log.
+type LogError struct {
+	Ref string
+	Err error
+}
+
+func (e *LogError) Error() string { return e.Err.Error() }
+func (e *LogError) Unwrap() error { return e.Err }
+
 // A RefusedError says that no server answers at an address.
 type RefusedError struct{ Ref string }
 
@@ -132,12 +142,15 @@ func fetchError(ref string, err error) error {
 	return fmt.Errorf("%s: %w", ref, err)
 }
 
-// orLines says that a file which is no profile holds benchmark lines.
+// orLines says that files which are no profiles hold benchmark lines, or that a single one is a garbage collector log.
 func orLines(refs []string, err error) error {
-	if rec, lineErr := Lines(refs[0]); rec == nil || lineErr != nil {
-		return err
+	if rec, lineErr := Lines(refs[0]); rec != nil && lineErr == nil {
+		return &LinesError{refs, err}
 	}
-	return &LinesError{refs, err}
+	if len(refs) == 1 && source.IsGCLog(refs[0]) {
+		return &LogError{refs[0], err}
+	}
+	return err
 }
 
 // Present refuses files that are not there. Of many profiles one may be damaged or not answer, and the rest is still an

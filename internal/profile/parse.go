@@ -108,7 +108,10 @@ func parse(br *bufio.Reader, taken func() int64, share func() float64, recognize
 	case err == ErrEmpty, err == errConcatenated:
 		return nil, &FormatError{Doing: "parsing profile", Err: err}
 	}
-	detail := fmt.Sprintf("it is not a pprof profile at byte %d (%v)%s", s.off, err, resembles(s.head))
+	detail := fmt.Sprintf("it is not a pprof profile at byte %d (%v)", s.off, err)
+	if like := resembles(s.head); like != "" {
+		detail = "it looks like " + like // which says more than a byte
+	}
 	if !s.keep {
 		return nil, &FormatError{Doing: "parsing profile", Err: errUnrecognized, Detail: detail}
 	}
@@ -126,25 +129,25 @@ func parse(br *bufio.Reader, taken func() int64, share func() float64, recognize
 	}
 }
 
-// resembles says in words what input that is no profile looks like, or nothing.
+// resembles says in words what input looks like that is no profile, with what helps, or nothing.
 func resembles(head []byte) string {
 	for _, magic := range []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return ", but looks like a program; profiles of one come from runtime/pprof, net/http/pprof and go test -cpuprofile"
+			return "a program; profiles of one come from runtime/pprof, net/http/pprof and go test -cpuprofile"
 		}
 	}
 	start := bytes.TrimLeft(head[:min(len(head), 512)], " \t\r\n\ufeff")
 	switch {
 	case bytes.HasPrefix(start, []byte("go 1.")):
-		return ", but looks like an execution trace, which go tool trace shows"
+		return "an execution trace, which go tool trace shows"
 	case bytes.HasPrefix(start, []byte("<")):
-		return ", but looks like a web page; the address may need a login, or lack /debug/pprof/"
+		return "a web page; the address may need a login, or lack /debug/pprof/"
 	case bytes.HasPrefix(start, []byte("{")), bytes.HasPrefix(start, []byte("[")):
-		return ", but looks like JSON"
+		return "JSON"
 	case bytes.HasPrefix(start, []byte("PERFILE2")):
-		return ", but looks like perf.data; convert it to folded stacks with perf script"
+		return "perf.data; convert it to folded stacks with perf script"
 	case len(start) > 0 && utf8.Valid(start) && !bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }):
-		return ", but looks like text; stacks as text have lines such as main;work 12"
+		return "text; as text, hone reads folded stacks (main;work 12), goroutine dumps, benchmark results and gctrace logs"
 	}
 	return ""
 }

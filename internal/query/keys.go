@@ -38,7 +38,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "base", Value: "REF", Example: "old.pprof", Repeats: true, Pprof: "diff_base",
-		Doc:  "profile to compare with",
+		Doc:  "compare with this profile, recording or trace",
 		kind: list("profile to compare with", func(q *Query) *[]string { return &q.Base }),
 	},
 	{
@@ -53,7 +53,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "at", Value: "FROM..TO", Example: "3s..9s",
-		Doc:  "show only this part of the run, or the execution trace at a moment such as 5s",
+		Doc:  "show only this part of the time, such as 3s..9s; for profiles and traces also a moment, such as 5s",
 		kind: span(func(q *Query) *Span { return &q.At }),
 	},
 	{
@@ -128,7 +128,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "by", Value: "WHAT", Example: "line", Pprof: "granularity",
-		Doc:     "group by function, line, package, …",
+		Doc:     "group by function, line, file, package, module, address or label:KEY",
 		Choices: groupings,
 		kind:    oneOf(groupings, func(q *Query) *string { return &q.By }),
 	},
@@ -170,12 +170,12 @@ var Keys = []Key{
 	},
 	{
 		Name: "columns", Pprof: "showcolumns",
-		Doc:  "count columns of the same line separately",
+		Doc:  "tell calls on the same line apart by their columns",
 		kind: toggle(func(q *Query) *bool { return &q.Columns }),
 	},
 	{
 		Name: "mean",
-		Doc:  "show the mean per count of the first sample type, such as delay per contention",
+		Doc:  "show the mean: the value divided by the first sample type, such as delay per contention",
 		kind: toggle(func(q *Query) *bool { return &q.Mean }),
 	},
 	{

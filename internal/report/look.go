@@ -193,6 +193,13 @@ func (l *Look) next() []hint.Command {
 	if len(refs) > 3 {
 		refs = []string{refs[0], refs[1], "…"} // it is clear by now
 	}
+	if slices.ContainsFunc(l.Types, func(t TypeTotal) bool { return t.Default && t.Type == "goroutine" }) {
+		// All of them are in runtime.gopark, about which there is nothing to ask.
+		return []hint.Command{
+			hint.Ask("goroutines", refs...).For("what they wait for, and where"),
+			hint.Ask("flame", refs...).For("the whole picture"),
+		}
+	}
 	out := []hint.Command{hint.Ask("top", refs...).With("cum", "").For("what is expensive, including what it calls")}
 	if l.Hottest != "" {
 		rx := simplePattern(l.Hottest)

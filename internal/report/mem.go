@@ -80,11 +80,11 @@ func (m *Mem) Blocks() iter.Seq[Block] {
 	}
 	list = append(list, t)
 	if len(m.Grown) > 0 {
-		grown := Table{Columns: []Column{{Name: "grew by"}, {Name: "from"}, {Name: "to"}, {Name: "live, allocated by"}}}
+		grown := Table{Title: "what grew", Columns: []Column{{Name: "grew by"}, {Name: "from"}, {Name: "to"}, {Name: "live, allocated by"}}}
 		for _, g := range m.Grown {
 			grown.Rows = append(grown.Rows, []any{Value{g.To - g.From, size}, Value{g.From, size}, Value{g.To, size}, g.Function})
 		}
-		list = append(list, Title{"what grew"}, grown, Note{Phrase{"from the heap profile after ", Nanos(int64(m.First)), " to that after ", Nanos(int64(m.Last))}})
+		list = append(list, grown, Note{Phrase{"from the heap profile after ", Nanos(int64(m.First)), " to that after ", Nanos(int64(m.Last))}})
 	}
 	for _, n := range m.Notes {
 		list = append(list, Note{Phrase{n}})

@@ -79,7 +79,7 @@ func (s *Symptom) Phrase() Phrase {
 			out = append(out, ", most of it allocated by ", s.Where)
 		}
 	case SymptomGC:
-		out = Phrase{"garbage collection takes ", Share{s.Part, s.Whole}, " of the CPU time"}
+		out = Phrase{"garbage collection takes ", Share{s.Part, s.Whole}, " of the CPU time that the program used"}
 	case SymptomCores:
 		out = Phrase{"threads waited ", Nanos(s.Part), " for a core while they ran for ", Nanos(s.Whole)}
 	case SymptomLocks:

@@ -49,13 +49,18 @@ func inFolder(dir string) ([]string, error) {
 		return nil, err
 	}
 	var files []string
+	lacks := "files"
 	for _, e := range entries {
-		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+		switch {
+		case !e.Type().IsRegular(), strings.HasPrefix(e.Name(), "."):
+		case slices.Contains([]string{".go", ".mod", ".sum"}, filepath.Ext(e.Name())):
+			lacks = "profiles"
+		default:
 			files = append(files, filepath.Join(dir, e.Name()))
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: the folder has no files", dir)
+		return nil, fmt.Errorf("%s: the folder has no %s", dir, lacks)
 	}
 	slices.Sort(files)
 	return files, nil

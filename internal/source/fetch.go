@@ -49,6 +49,10 @@ type Options struct {
 	Stdin io.Reader        // what the ref - stands for; nil is nothing
 	Say   func(msg string) // takes what there is to say on the way; nil is nobody
 
+	// Absent takes the programs that have the names of functions and are not on this machine, "" for one that a profile does not name;
+	// nil is nobody. For pprof, Say takes its words.
+	Absent func(programs []string)
+
 	Progress func(done int) // is told how many profiles have been added up; may be nil
 
 	stall time.Duration // how long an answer may stand still; 0 is usualStall

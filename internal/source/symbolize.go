@@ -3,8 +3,10 @@ package source
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -130,10 +132,14 @@ func (o *Options) nameLocally(n *namer, force bool) {
 		}
 	}
 	missing := false
+	var absent []string // what a profile calls them; "" for a program without a name
 	for i := range n.t.Mappings {
 		m := n.t.Mappings[i]
 		switch {
 		case len(of[i]) == 0: // named, or not met
+			continue
+		case m.File == "" && !o.PProf:
+			absent = append(absent, "")
 			continue
 		case m.File == "" && i == 0:
 			o.say("Main binary filename not available.")
@@ -150,6 +156,10 @@ func (o *Options) nameLocally(n *namer, force bool) {
 		f, err := objfile.Open(m.File)
 		if err != nil {
 			name, id := filename.Base(m.File), m.Build()
+			if !o.PProf && errors.Is(err, fs.ErrNotExist) {
+				absent = append(absent, name)
+				continue
+			}
 			if o.PProf {
 				name, id = filepath.Base(m.File), m.BuildID
 			}
@@ -162,6 +172,9 @@ func (o *Options) nameLocally(n *namer, force bool) {
 		}
 		n.nameMapping(i, of[i], f)
 		f.Close()
+	}
+	if len(absent) > 0 && o.Absent != nil {
+		o.Absent(absent)
 	}
 	if missing {
 		o.say("Some binary filenames not available. Symbolization may be incomplete.\n" +

@@ -50,6 +50,14 @@ func (v *View) Has(rec *recording.Recording) bool {
 	return v.Kind == "" || strings.HasPrefix(rec.Profile.SampleTypes[0].Type, v.Kind)
 }
 
+// Argument says what the argument of v is, for which Arg is short.
+func (v *View) Argument() string {
+	if v.Arg == "RX" {
+		return "a regular expression for functions"
+	}
+	return v.Arg
+}
+
 // A Part is what a view is about in a recording.
 type Part = *recording.FileKind
 

@@ -106,7 +106,7 @@ func TestParse(t *testing.T) {
 		{in: "tpo", err: `unknown view "tpo"; did you mean top?; the views are top, list, disasm, `},
 		{in: "tpo", err: "; did you mean top?"},
 		{in: "", err: `unknown view ""; the views are`},
-		{in: "list", err: "list: list wants RX, as in list json.Unmarshal"},
+		{in: "list", err: "list: list wants a regular expression for functions, as in list json.Unmarshal"},
 		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
 		{in: "callgrind 20", err: "callgrind takes no argument"},
 		{in: "info x", err: "info x: info takes no argument"},

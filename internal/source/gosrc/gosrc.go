@@ -125,7 +125,7 @@ func (f *Finder) Find(ctx context.Context, fr Frame) (Source, error) {
 	if err := ctx.Err(); err != nil { // git was not asked, or did not answer
 		return Source{}, fmt.Errorf("find source of %s: %w", fr.Func, err)
 	}
-	return Source{}, s.notFound("", cmp.Or(s.next, "look from within the checkout that the program was built from"))
+	return Source{}, s.notFound("", cmp.Or(s.next, "run hone in the checkout that the program was built from"))
 }
 
 // A NotFoundError says why no file was taken for a frame.
@@ -138,12 +138,16 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "find source of %s", cmp.Or(e.Frame.Func, "an unnamed function"))
+	fmt.Fprintf(&b, "the source of %s", cmp.Or(e.Frame.Func, "an unnamed function"))
 	if e.Frame.File != "" {
 		fmt.Fprintf(&b, " (%s:%d)", e.Frame.File, e.Frame.Line)
 	}
-	b.WriteString(": " + cmp.Or(e.Why, "no file is certain to be the one that was compiled"))
-	for i, t := range e.Tried {
+	b.WriteString(" was not found")
+	why := e.Tried
+	if e.Why != "" {
+		why = append([]string{e.Why}, why...)
+	}
+	for i, t := range why {
 		b.WriteString([]string{": ", "; "}[min(i, 1)] + t)
 	}
 	if e.Next != "" {

@@ -115,7 +115,7 @@ func (s *search) suffix() bool {
 	}
 	switch len(names) {
 	case 0:
-		s.failed(how, "no file below "+tree.dir+" is called "+baseName(s.name))
+		s.tried = append(s.tried, "no file below "+tree.dir+" is called "+baseName(s.name))
 		return false
 	case 1:
 	default:

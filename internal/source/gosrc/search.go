@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -82,7 +83,13 @@ func (s *search) judge(c candidate, f *file) (verdict, string) {
 }
 
 func (s *search) fail(c candidate, why string) {
-	s.tried = append(s.tried, fmt.Sprintf("%s: %s %s", c.how, c.path, why))
+	text := fmt.Sprintf("%s: %s %s", c.how, c.path, why)
+	if c.path == s.frame.File {
+		text = "that file " + why // the error names it before; several rules may come to it
+	}
+	if !slices.Contains(s.tried, text) {
+		s.tried = append(s.tried, text)
+	}
 	if c.ours && !c.guess {
 		s.ours = append(s.ours, c.path)
 	}
@@ -93,7 +100,7 @@ func (s *search) failed(how, why string) { s.tried = append(s.tried, how+": "+wh
 
 func reason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
-		return "does not exist"
+		return "does not exist on this machine"
 	}
 	return "cannot be read: " + err.Error()
 }
