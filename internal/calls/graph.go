@@ -141,6 +141,8 @@ type Builder struct {
 	Measure
 	DropNegative bool
 	*Costing
+
+	Known *KnownCalls // nil until they are known; Trimmed finds them
 }
 
 // A Costing is the frames of a profile with what they cost, for all who ask about the same samples. Nobody changes it once it is added up.
@@ -248,6 +250,19 @@ func (b *Builder) Edges(g *Graph, filter CallFilter) {
 	if x := newCallFinder(b, g, filter); x.any || x.from != nil {
 		findAll(x, b.Profile.NumSamples()).link(g)
 	}
+}
+
+// allEdges adds all calls between the frames that cost at least cutoff, which are those of g. They are found only once.
+func (b *Builder) allEdges(g *Graph, cutoff int64) {
+	if b.Known == nil || b.Known.cutoff != cutoff {
+		x := newWholeCalls(b, g)
+		if x == nil {
+			b.Edges(g, CallFilter{})
+			return
+		}
+		b.Known = &KnownCalls{cutoff, findAll(x, b.Profile.NumSamples())}
+	}
+	b.Known.table.link(g)
 }
 
 // samplesAtOnce is how many samples are worth a core more.

@@ -26,8 +26,7 @@ type Tree struct {
 	Ratio    float64           // by which before is scaled
 	Collapse bool              // a frame that calls itself is one
 	Inverted bool              // callees above their callers
-	From     int32             // stacks begin with the outermost of this frame; anyFrame is that of the stack
-	Having   profile.SampleSet // the samples that have it, where that is known; see Members
+	Starts   *Starts           // stacks begin with a frame; nil is the outermost one
 
 	Nodes   []Call
 	Sums    []Sum   // by call, once the tree has grown
@@ -104,7 +103,7 @@ type strand struct {
 }
 
 func NewTree(m Measure, table *FrameTable, collapse bool) *Tree {
-	return &Tree{Profile: m.Profile, Table: table, Values: m.Profile.Values(m.Type), Collapse: collapse, From: anyFrame, Ratio: 1}
+	return &Tree{Profile: m.Profile, Table: table, Values: m.Profile.Values(m.Type), Collapse: collapse, Ratio: 1}
 }
 
 // grow puts all samples into the tree and opens the calls that weigh at least open.
@@ -140,72 +139,52 @@ func (t *Tree) grow(open int64) {
 
 // enterAll puts all samples that count at the root.
 func (t *Tree) enterAll() {
-	t.Entries = make([]Entry, len(t.Values))
-	var having *profile.LocationSet
-	if t.From != anyFrame && t.Having == nil {
-		// Most stacks do not have the frame, which is seen where they are packed.
-		having = t.Profile.LocationSet(t.locationsOf(t.From))
-	}
-	counts := func(i uint32) bool {
-		switch {
-		case t.Having != nil:
-			return t.Having.Has(i)
-		case having != nil:
-			return t.Profile.HasAny(int(i), having)
+	if t.Starts != nil {
+		t.Entries = make([]Entry, len(t.Starts.samples))
+		for i := range t.Entries {
+			from := &t.Starts.samples[i]
+			t.Entries[i] = Entry{from.sample, from.strand(t.Inverted)}
 		}
-		return true
+		return
 	}
+	t.Entries = make([]Entry, len(t.Values))
 	inParts(len(t.Entries), func() func(from, to int) {
 		return func(from, to int) {
 			for i := from; i < to; i++ {
 				e := &t.Entries[i]
-				if e.Sample = uint32(i); !counts(e.Sample) || !t.enter(e) {
+				if e.Sample = uint32(i); !t.counts(e.Sample) {
 					e.Sample = nobody
+					continue
 				}
+				stack := t.Profile.StackAt(i)
+				e.Left = uint32(stack.Len())
+				t.skip(&e.strand, stack)
 			}
 		}
 	})
 	t.Entries = slices.DeleteFunc(t.Entries, func(e Entry) bool { return e.Sample == nobody })
 }
 
-// Members returns the samples that are in a tree that has grown.
-func (t *Tree) Members() profile.SampleSet {
-	set := profile.NewSampleSet(len(t.Values))
-	for i := range t.Entries {
-		set.Add(t.Entries[i].Sample)
-	}
-	return set
-}
-
-// locationsOf returns which locations have a frame.
-func (t *Tree) locationsOf(frame int32) []bool {
-	out := make([]bool, len(t.Profile.Locations))
-	for l := range out {
-		out[l] = slices.Contains(t.Table.Of(uint32(l)), frame)
-	}
-	return out
-}
-
 // nobody is no sample.
 const nobody = math.MaxUint32
 
-// enter puts a sample at the root and reports whether it counts.
-func (t *Tree) enter(e *Entry) bool {
-	if t.Values[e.Sample] == 0 && (t.Before == nil || t.Before[e.Sample] == 0) {
-		return false
-	}
-	stack := t.Profile.StackAt(int(e.Sample))
-	e.Left = uint32(stack.Len())
-	t.skip(&e.strand, stack)
-	return t.From == anyFrame || t.begin(&e.strand, stack)
+// counts reports whether a sample costs anything.
+func (t *Tree) counts(sample uint32) bool {
+	return t.Values[sample] != 0 || t.Before != nil && t.Before[sample] != 0
 }
 
 // Find returns the call that path leads to, with all below it open that weighs at least a share of it.
 func (t *Tree) Find(path string, share float64) (uint32, error) {
 	if t.Nodes == nil {
 		var sum Sum
-		for i := range t.Values {
-			t.Add(&sum, uint32(i)) // too much when stacks begin with a frame, but that is made up for below
+		if t.Starts == nil {
+			for i := range t.Values {
+				t.Add(&sum, uint32(i))
+			}
+		} else {
+			for i := range t.Starts.samples {
+				t.Add(&sum, t.Starts.samples[i].sample)
+			}
 		}
 		t.grow(max(1, int64(float64(sum.Weight)*share)))
 	}
@@ -303,28 +282,6 @@ func (t *Tree) skip(s *strand, stack profile.Stack) {
 	for t.Table.gaps && s.Left > 0 && len(t.Table.Of(t.location(s, stack))) == 0 {
 		s.Left--
 	}
-}
-
-// begin goes to the outermost place of the frame that stacks are to begin with, and reports whether there is one.
-func (t *Tree) begin(s *strand, stack profile.Stack) bool {
-	for i := stack.Len() - 1; i >= 0; i-- {
-		l := stack.At(i)
-		if only := t.Table.only[l]; only >= 0 && only != t.From {
-			continue
-		}
-		frames := t.Table.Of(l)
-		line := slices.Index(frames, t.From)
-		switch {
-		case line < 0:
-			continue
-		case t.Inverted:
-			*s = strand{Left: uint32(stack.Len() - i), line: uint32(len(frames) - 1 - line)}
-		default:
-			*s = strand{Left: uint32(i + 1), line: uint32(line)}
-		}
-		return true
-	}
-	return false
 }
 
 // take takes the next frame off s and says whether it is inlined.

@@ -38,11 +38,7 @@ func (b *Builder) Trimmed(t Trim, filter CallFilter) (*Graph, report.Trimming) {
 		}
 	} else {
 		b.Costs()
-		for f := range b.Flat {
-			if b.Listed(f) {
-				total += b.Flat[f]
-			}
-		}
+		total = b.listedTotal()
 	}
 	abs := b.Magnitude()
 	cutoff := abs(int64(float64(total) * t.Min))
@@ -68,7 +64,11 @@ func (b *Builder) Trimmed(t Trim, filter CallFilter) (*Graph, report.Trimming) {
 	out.Of = len(g.Nodes)
 	// Calls and tags matter for which nodes a picture shows; else only those of the nodes that are left do.
 	connected := t.Visual || t.Nodes <= 0 || t.Nodes >= len(g.Nodes)
-	if connected {
+	switch {
+	case connected && !t.Tree && g.kept != nil && filter.To == nil && filter.From == nil:
+		b.allEdges(g, cutoff)
+		b.connectTags(g, x, t)
+	case connected:
 		b.connect(g, x, t, filter)
 	}
 	g.Sort(t.ByCum, t.Visual)
@@ -102,6 +102,21 @@ func (b *Builder) Trimmed(t Trim, filter CallFilter) (*Graph, report.Trimming) {
 		out.Accounted += n.FlatValue()
 	}
 	return g, out
+}
+
+// listedTotal is what all frames cost that are to be shown.
+func (b *Builder) listedTotal() (total int64) {
+	for f := range b.Flat {
+		if b.Listed(f) {
+			total += b.Flat[f]
+		}
+	}
+	return total
+}
+
+// cutoff is what frames cost at least that have a share of the whole.
+func (b *Builder) cutoff(share float64) int64 {
+	return b.Magnitude()(int64(float64(b.listedTotal()) * share))
 }
 
 func count(nodes []*Node, ok func(*Node) bool) int {
@@ -146,6 +161,11 @@ func (b *Builder) connect(g *Graph, x *treeIndex, t Trim, filter CallFilter) {
 	if !t.Tree {
 		b.Edges(g, filter)
 	}
+	b.connectTags(g, x, t)
+}
+
+// connectTags adds tags to g, for pictures.
+func (b *Builder) connectTags(g *Graph, x *treeIndex, t Trim) {
 	if !t.Visual {
 		return
 	}

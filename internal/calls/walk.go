@@ -108,7 +108,7 @@ const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes th
 func newWalker(t *Tree, index callIndex) *walker {
 	n := len(t.Nodes)
 	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]Sum, n)}
-	if !t.Inverted && t.From == anyFrame {
+	if !t.Inverted && t.Starts == nil {
 		w.roots = make([]rootWay, t.Profile.NumRoots())
 	}
 	return w

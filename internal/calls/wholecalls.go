@@ -136,6 +136,12 @@ func (x *wholeCalls) found() *callTable {
 
 // find adds the calls of samples.
 func (x *wholeCalls) find(from, to int) {
+	x.walk(from, to)
+	x.settle()
+}
+
+// walk adds the calls of samples that are not in their roots.
+func (x *wholeCalls) walk(from, to int) {
 	for i := from; i < to; i++ {
 		w, live := x.b.sample(i)
 		if !live {
@@ -154,6 +160,10 @@ func (x *wholeCalls) find(from, to int) {
 		}
 		x.add(own, at, root, w, uint32(i)+1)
 	}
+}
+
+// settle adds the calls in roots, for all samples that were walked.
+func (x *wholeCalls) settle() {
 	for i := range x.roots {
 		r := &x.roots[i]
 		for _, key := range x.known[r.first : r.first+r.n] {

@@ -58,12 +58,12 @@ func (s Stack) Append(buf []uint32) []uint32 {
 type LocationSet struct {
 	narrow [1 << 16]uint8 // by number, 1 for those in the set; as large as indexes of two bytes need
 	all    []bool         // by index
-	roots  []bool         // by root, whether it has one of them
+	roots  []uint8        // by root, 1 + the place in it of the outermost one; 0 if it has none
 }
 
 // LocationSet returns the set of the locations for whose index in is true.
 func (p *Profile) LocationSet(in []bool) *LocationSet {
-	s := &LocationSet{all: in, roots: make([]bool, p.NumRoots())}
+	s := &LocationSet{all: in, roots: make([]uint8, p.NumRoots())}
 	for i, ok := range in[:min(len(in), len(s.narrow)-1)] {
 		if ok {
 			s.narrow[i+1] = 1
@@ -72,8 +72,10 @@ func (p *Profile) LocationSet(in []bool) *LocationSet {
 	var buf []uint32
 	for r := range s.roots {
 		buf = p.AppendRoot(r, buf[:0])
-		for _, l := range buf {
-			s.roots[r] = s.roots[r] || in[l]
+		for i, l := range buf {
+			if in[l] {
+				s.roots[r] = uint8(i + 1)
+			}
 		}
 	}
 	return s
@@ -94,7 +96,7 @@ func (p *Profile) HasAny(i int, set *LocationSet) bool {
 	b := packed[at:]
 	if head&headShared != 0 {
 		n -= 2 * RootDepth
-		if set.roots[binary.LittleEndian.Uint16(b[n:])] { // those of narrow stacks come first
+		if set.roots[binary.LittleEndian.Uint16(b[n:])] != 0 { // those of narrow stacks come first
 			return true
 		}
 	}
@@ -114,7 +116,7 @@ func (p *Profile) HasAny(i int, set *LocationSet) bool {
 }
 
 func (s Stack) hasAny(set *LocationSet) bool {
-	if s.root != noRoot && set.roots[s.root] {
+	if s.root != noRoot && set.roots[s.root] != 0 {
 		return true
 	}
 	for i := range s.n {
@@ -123,6 +125,47 @@ func (s Stack) hasAny(set *LocationSet) bool {
 		}
 	}
 	return false
+}
+
+// Outermost returns the place of the outermost location on the stack of sample i that is in the set, counted from the leaf, or -1 if there is
+// none, and how many locations the stack has. Like HasAny, it looks at where they are packed.
+func (p *Profile) Outermost(i int, set *LocationSet) (at, depth int) {
+	packed := p.stacks.get(p.stack[i])
+	head, body := headOf(packed)
+	if head.wide {
+		return p.StackAt(i).outermost(set), head.depth
+	}
+	n := head.depth
+	if head.shared {
+		n -= RootDepth
+		if k := set.roots[binary.LittleEndian.Uint16(body[2*n:])]; k != 0 { // those of narrow stacks come first
+			return n + int(k) - 1, head.depth
+		}
+	}
+	for b := body[:2*n]; n >= 4; n -= 4 {
+		w := binary.LittleEndian.Uint64(b[2*n-8:])
+		if set.narrow[uint16(w)]|set.narrow[uint16(w>>16)]|set.narrow[uint16(w>>32)]|set.narrow[uint16(w>>48)] != 0 {
+			break
+		}
+	}
+	for n--; n >= 0; n-- {
+		if set.narrow[binary.LittleEndian.Uint16(body[2*n:])] != 0 {
+			break
+		}
+	}
+	return n, head.depth
+}
+
+func (s Stack) outermost(set *LocationSet) int {
+	if s.root != noRoot && set.roots[s.root] != 0 {
+		return s.n + int(set.roots[s.root]) - 1
+	}
+	for i := s.n - 1; i >= 0; i-- {
+		if set.all[s.At(i)] {
+			return i
+		}
+	}
+	return -1
 }
 
 // A Run is some locations that follow each other on a stack, as one value.

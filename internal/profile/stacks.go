@@ -194,7 +194,9 @@ func (h stackHead) size() int {
 func headOf(packed []byte) (stackHead, []byte) {
 	head, n := uint64(packed[0]), 1
 	if head >= 0x80 {
-		head, n = binary.Uvarint(packed)
+		if head, n = head&0x7f|uint64(packed[1])<<7, 2; packed[1] >= 0x80 {
+			head, n = binary.Uvarint(packed)
+		}
 	}
 	return stackHead{int(head >> headBits), head&headShared != 0, head&headWide != 0}, packed[n:]
 }

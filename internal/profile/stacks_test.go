@@ -126,6 +126,13 @@ func TestHasAny(t *testing.T) {
 			if got := p.HasAny(i, set); got != want {
 				t.Fatalf("%d locations: HasAny of %v is %v", n, stack, got)
 			}
+			outermost := len(stack) - 1
+			for outermost >= 0 && !in[stack[outermost]] {
+				outermost--
+			}
+			if at, depth := p.Outermost(i, set); at != outermost || depth != len(stack) {
+				t.Fatalf("%d locations: Outermost of %v is %d of %d, want %d", n, stack, at, depth, outermost)
+			}
 			if want {
 				met++
 			}

@@ -66,7 +66,21 @@ type PartialObject interface {
 	Object
 	// Lack returns why there are no others, as a *NoCodeError.
 	Lack() error
+	// Unused returns why the program that the user named is not what the code is from, as an *UnusedError, or nil.
+	Unused() error
 }
+
+// An UnusedError says why the program that the user named is not used: the recording keeps code of the program that ran.
+type UnusedError struct {
+	File string
+	Err  error // a *NoCodeError
+}
+
+func (e *UnusedError) Error() string {
+	return fmt.Sprintf("%s is not used, and the machine code is what the recording keeps: %v", e.File, e.Err)
+}
+
+func (e *UnusedError) Unwrap() error { return e.Err }
 
 // An Object is a program or library. Its addresses are those in its file.
 type Object interface {

@@ -49,6 +49,9 @@ func (p *programs) Object(m *profile.Mapping) (recording.Object, error) {
 		if err == nil {
 			out.lack.Err = &recording.NoCodeError{Gap: recording.OtherBuild, File: m.File, Found: here.BuildID(), Want: m.BuildID}
 		}
+		if p.binary != "" && p.isMain(m) {
+			out.unused = &recording.UnusedError{File: p.binary, Err: out.lack.Err}
+		}
 	}
 	return out, nil
 }
@@ -148,6 +151,8 @@ type keptObject struct {
 	base  uint64
 	whole *object // the program itself, which may be of another build; nil when it is not to be had
 	lack  *recording.NoCodeError
+
+	unused *recording.UnusedError
 }
 
 func (o *keptObject) Base() uint64 { return o.base }
@@ -171,4 +176,11 @@ func (o *keptObject) Lack() error {
 		return nil
 	}
 	return o.lack
+}
+
+func (o *keptObject) Unused() error {
+	if o.unused == nil {
+		return nil
+	}
+	return o.unused
 }

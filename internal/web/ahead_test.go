@@ -49,6 +49,9 @@ func TestAhead(t *testing.T) {
 			if known := profileview.SumAhead(s.in[0], q, func() bool { return true }); known != c.opens {
 				t.Errorf("what functions cost is known: %v", known)
 			}
+			if known := profileview.SearchGraph(s.in[0], q).Done(); known != c.opens {
+				t.Errorf("the calls of the graph are known: %v", known)
+			}
 			after, err := f.Flame(painted(q))
 			if err != nil {
 				t.Fatal(err)

@@ -111,10 +111,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 		fail(w, http.StatusBadRequest, err, s.hintOf(err))
 		return
 	}
-	key := r.URL.Path + " " + q.URL()
-	for _, rec := range in {
-		key += " " + rec.Key()
-	}
+	key := keyOf(r.URL.Path, q, in)
 	if body, ok := s.cache.answers.Get(key); ok {
 		send(w, r, "application/json", body)
 		return
@@ -155,6 +152,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	}
 	s.cache.keep(key, body.Bytes())
 	send(w, r, "application/json", body.Bytes())
+}
+
+// keyOf returns what an answer to q is kept by.
+func keyOf(path string, q query.Query, in []*recording.Recording) string {
+	key := path + " " + q.URL()
+	for _, rec := range in {
+		key += " " + rec.Key()
+	}
+	return key
 }
 
 // pickedFor returns the recordings with the profiles that q is about, and q with the sample type that its metric is there, where a view is about

@@ -1,11 +1,14 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
@@ -41,18 +44,30 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query().Get("view")
 	u := *r.URL
 	pairs := strings.Split(u.RawQuery, "&")
-	kept := pairs[:0]
+	others := pairs[:0]
 	for _, p := range pairs {
 		if !strings.HasPrefix(p, "view=") {
-			kept = append(kept, p)
+			others = append(others, p)
 		}
 	}
-	u.RawQuery = strings.Join(kept, "&")
+	u.RawQuery = strings.Join(others, "&")
 	r = r.Clone(r.Context())
 	r.URL = &u
 	q, in, err := s.query(r, "flame")
 	if err != nil {
 		fail(w, http.StatusBadRequest, err, "")
+		return
+	}
+	format := r.PathValue("format")
+	// The page shows this one, and asks for it again when it is loaded anew.
+	kept := ""
+	if format == "svg" {
+		kept = keyOf(r.URL.Path+" "+asked, q, in)
+	}
+	if body, ok := s.cache.answers.Get(kept); ok {
+		v, _ := views.Find(cmp.Or(asked, "flame")) // it was found for the answer that is kept
+		attach(w, baseName(in[0].Ref)+"."+v.Name+".svg", "image/svg+xml")
+		send(w, r, "image/svg+xml", body)
 		return
 	}
 	done, ok := s.busy(r)
@@ -65,7 +80,6 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusUnprocessableEntity, err, "")
 		return
 	}
-	format := r.PathValue("format")
 	base := baseName(in[0].Ref)
 	switch format {
 	case "hone":
@@ -125,6 +139,19 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 				fail(w, statusOf(err), err, s.hintOf(err))
 				return
 			}
+		}
+		if kept != "" {
+			var body bytes.Buffer
+			zw := gzip.NewWriter(&body)
+			err := render.Write(&bounded{zw, mostAnswer}, d.format, rep, render.Options{})
+			if err = cmp.Or(err, zw.Close()); err != nil {
+				fail(w, http.StatusUnprocessableEntity, err, "")
+				return
+			}
+			s.cache.keep(kept, body.Bytes())
+			attach(w, name, d.media)
+			send(w, r, d.media, body.Bytes())
+			return
 		}
 		file := &attachment{w: w, name: name, media: d.media}
 		if err := render.Write(file, d.format, rep, render.Options{}); err != nil && !file.begun {

@@ -74,7 +74,7 @@ func (s *Server) flames(in []*recording.Recording, q query.Query) (*profileview.
 	for _, rec := range in {
 		profiles += " " + rec.Key()
 	}
-	if len(in) == 1 && len(q.Steps) == 0 {
+	if l := s.whole.Load(); len(in) == 1 && len(q.Steps) == 0 && (l == nil || l.rec != in[0] || l.q.URL() != q.URL()) {
 		s.whole.Store(&looked{in[0], q})
 	}
 	return s.cache.tree(q.URL()+profiles, profileview.TreeKey(q)+profiles, len(q.Steps), func(known ...*profileview.Flames) (*profileview.Flames, error) {
@@ -112,7 +112,8 @@ type looked struct {
 // ahead adds up what functions cost, which the overview, the ranking, callers and the graph begin with. Then it
 // opens more calls of the trees that were asked last, until somebody asks: whoever looks closer or filters will want
 // calls that are thinner than those of the first picture. A tenth of it, in which those wanted then are ten times thinner, is
-// what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees.
+// what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees. Last it finds
+// the calls that the graph begins with.
 func (s *Server) ahead() {
 	if !s.opening.TryLock() {
 		return
@@ -130,6 +131,19 @@ func (s *Server) ahead() {
 			f.Deepen(share, asked)
 		}
 	}
+	if l := s.whole.Load(); l != nil {
+		// What is half done stays, since it takes longer than many people rest.
+		if s.graphing == nil || s.graphing.of != l {
+			s.graphing = &graphing{l, profileview.SearchGraph(l.rec, l.q)}
+		}
+		s.graphing.Go(asked)
+	}
+}
+
+// A graphing is the search for the calls of the graph of a picture.
+type graphing struct {
+	of *looked
+	*profileview.GraphSearch
 }
 
 // sandwich answers with the callers and callees of a frame as pages paint them.

@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -22,9 +24,7 @@ func TestPictures(t *testing.T) {
 		t.Skip("it writes docs/pictures; set PICTURES=1 to have it do so")
 	}
 	hone := filepath.Join(t.TempDir(), "hone")
-	if out, err := exec.Command("go", "build", "-o", hone, "../..").CombinedOutput(); err != nil {
-		t.Fatalf("building hone: %v\n%s", err, out)
-	}
+	run(t, "", "go", "build", "-o", hone, "../..")
 	hi, module := recordedOf(t, hone, "hi", "bench", "-count=1", "./stage0", "-bench", "Hi$", "-benchtime", "30000x")
 	_, advised := serveWith(t, web.Options{Advise: module}, nil, hi)
 	server, _ := recordedOf(t, hone, "leftpad", "load", "--record", "./v1", "localhost:{port}/pad", "-X", "POST", "--body", `{"str":"7","len":64,"chr":"x"}`, "-t", "12s", "--", "-addr", "localhost:{port}")
@@ -62,9 +62,7 @@ func compilerProfile(t *testing.T) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "compile.pprof")
 	const what = "cmd/compile/internal/ssa"
-	if out, err := exec.Command("go", "build", "-gcflags="+what+"=-cpuprofile="+file, "-o", os.DevNull, what).CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", what, err, out)
-	}
+	run(t, "", "go", "build", "-gcflags="+what+"=-cpuprofile="+file, "-o", os.DevNull, what)
 	profile, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -79,11 +77,7 @@ func recordedOf(t *testing.T, hone, name, command string, args ...string) (rec *
 	if err := os.CopyFS(module, os.DirFS(filepath.Join("..", "..", "examples", name))); err != nil {
 		t.Fatal(err)
 	}
-	record := exec.Command(hone, append([]string{command, "-o", name + ".hone"}, args...)...)
-	record.Dir = module
-	if out, err := record.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", record, err, out)
-	}
+	run(t, module, hone, append([]string{command, "-o", name + ".hone"}, args...)...)
 	rec, err := recording.Open(filepath.Join(module, name+".hone"))
 	if err != nil {
 		t.Fatal(err)
@@ -94,4 +88,16 @@ func recordedOf(t *testing.T, hone, name, command string, args ...string) (rec *
 		t.Fatal(err)
 	}
 	return rec, module
+}
+
+// run runs a command in a folder. One that does not end in time fails the test, and so does one whose children keep its output open.
+func run(t *testing.T, dir, command string, args ...string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
 }

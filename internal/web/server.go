@@ -59,7 +59,9 @@ type Server struct {
 	saving  sync.Mutex // held while the saved views are changed
 	opening sync.Mutex // held while more is found out than was asked
 	whole   atomic.Pointer[looked]
-	idle    *time.Timer // that nobody has asked for a while, when more calls are opened
+
+	graphing *graphing   // nil until it is begun; opening is held for it
+	idle     *time.Timer // that nobody has asked for a while, when more calls are opened
 
 	// What is the same for all who ask.
 	described func() (session, error)

@@ -398,7 +398,8 @@ func TestPageByKeys(t *testing.T) {
 	p.wait(`document.activeElement.parentElement.open && document.activeElement.parentElement.innerText.includes("MustCompile")`)
 }
 
-// A graph begins as a whole, with the way that most of the cost takes lit: through its heaviest calls, up to the root.
+// A graph begins with the way that most of the cost takes lit: through its heaviest calls, up to the root. It is seen as a whole where its names
+// can be read then, and else from the start of that way, with a map of the whole.
 func TestPageGraphBegins(t *testing.T) {
 	p := open(t, serve(t, []byte("main.main;a.A;b.B;c.C 60\nmain.main;a.A;d.D 30\nmain.main;e.E 20\n")), 1280, 800)
 	p.visit("/graph")
@@ -407,14 +408,50 @@ func TestPageGraphBegins(t *testing.T) {
 	if got := eval[[]string](p, lit); !slices.Equal(got, want) {
 		t.Errorf("lit is %q, want %q", got, want)
 	}
-	// One that is larger than the page is seen as a whole, too.
-	p = open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
-	p.visit("/graph")
-	if !eval[bool](p, `(() => {
+	const whole = `(() => {
 		const h = document.querySelector(".graph"), a = h.getBoundingClientRect(), b = h.shadowRoot.querySelector("svg").getBoundingClientRect();
 		return b.left >= a.left - 1 && b.right <= a.right + 1 && b.top >= a.top - 1 && b.bottom <= a.bottom + 1;
-	})()`) {
-		t.Error("a large graph does not begin as a whole")
+	})()`
+	const mapped = `!document.querySelector(".graph-map").hidden`
+	if !eval[bool](p, whole) || eval[bool](p, mapped) {
+		t.Error("a small graph does not begin as a whole, without a map")
+	}
+	for _, width := range []int64{1280, 390} {
+		p = open(t, serve(t, kinds(t)["cpu"]), width, 800)
+		p.visit("/graph")
+		// All names in a box of the way are large enough, and the first box is in sight.
+		if got := eval[float64](p, `(() => {
+			const root = document.querySelector(".graph").shadowRoot, scale = new DOMMatrix(root.querySelector("svg").style.transform).a;
+			return scale * Math.min(...[...root.querySelectorAll("g.way text")].map((t) => Number(t.getAttribute("font-size"))));
+		})()`); got < 9.99 {
+			t.Errorf("%d pixels wide: names of a large graph are %.1f pixels large", width, got)
+		}
+		if !eval[bool](p, `(() => {
+			const h = document.querySelector(".graph"), a = h.getBoundingClientRect();
+			const first = [...h.shadowRoot.querySelectorAll("g.way")].filter((g) => !/ (->|\.\.\.) /.test(g.querySelector("title").textContent)).map((g) => g.getBoundingClientRect()).sort((a, b) => a.top - b.top)[0];
+			return first.left >= a.left && first.right <= a.right && first.top >= a.top && first.bottom <= a.bottom;
+		})()`) {
+			t.Errorf("%d pixels wide: the heaviest path does not begin in sight", width)
+		}
+		if !eval[bool](p, mapped) {
+			t.Errorf("%d pixels wide: a graph that is seen in part has no map", width)
+		}
+		// A click on the map goes there, and Fit shows all, which needs no map.
+		const at = `document.querySelector(".graph").shadowRoot.querySelector("svg").style.transform`
+		before := eval[string](p, at)
+		place := eval[[]float64](p, `(() => { const b = document.querySelector(".graph-map").getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height - 9]; })()`)
+		p.do(chromedp.MouseClickXY(place[0], place[1]))
+		if eval[string](p, at) == before {
+			t.Errorf("%d pixels wide: a click on the map does not go there", width)
+		}
+		p.click(".zoomer button", "Fit")
+		if !eval[bool](p, whole) || eval[bool](p, mapped) {
+			t.Errorf("%d pixels wide: Fit does not show the whole graph, without a map", width)
+		}
+		p.click(".zoomer button", "Heaviest path")
+		if got := eval[string](p, at); got != before {
+			t.Errorf("%d pixels wide: back at the heaviest path, it is at %s, not %s", width, got, before)
+		}
 	}
 }
 

@@ -167,6 +167,46 @@ func SumAhead(rec *recording.Recording, q query.Query, enough func() bool) bool 
 	return true
 }
 
+// A GraphSearch finds the calls that a graph chooses its nodes by, before anybody asks for the graph.
+type GraphSearch struct {
+	rec    *recording.Recording
+	name   string
+	search *calls.CallSearch // nil where there is nothing to find
+}
+
+// SearchGraph begins to find them, once SumAhead is done.
+func SearchGraph(rec *recording.Recording, q query.Query) *GraphSearch {
+	out := &GraphSearch{rec: rec}
+	a, err := ask([]*recording.Recording{rec}, q)
+	if err != nil || a.Mean || !rec.Remembers() {
+		return out
+	}
+	b, err := a.summed()
+	if err != nil {
+		return out
+	}
+	t := a.trim(defaultNodes, minShare, minEdgeShare)
+	out.name = a.calling(t)
+	if _, known := recording.Recall[*calls.KnownCalls](rec, out.name); !known {
+		out.search = b.SearchCalls(t)
+	}
+	return out
+}
+
+// Go goes on until enough says so, and keeps what it found for the graph when it is done.
+func (s *GraphSearch) Go(enough func() bool) {
+	if s.search == nil {
+		return
+	}
+	if found := s.search.Go(enough); found != nil {
+		recording.Note(s.rec, s.name, found)
+		s.search = nil // and with it its tables
+	}
+}
+
+// Done reports whether there is nothing left to find.
+func (s *GraphSearch) Done() bool { return s.search == nil }
+
 // trim returns how much to show. Limits that the query leaves open are those of the view.
 func (a *question) trim(limit int, minShare, minEdge float64) calls.Trim {
 	q := a.query

@@ -194,8 +194,13 @@ func (d *disassembly) functions(keep func(*recording.Function, []codeNode) bool)
 			d.failed = append(d.failed, gap{int32(i), err})
 			continue
 		}
-		if some, ok := o.(recording.PartialObject); ok && some.Lack() != nil {
-			d.partial = append(d.partial, gap{int32(i), some.Lack()})
+		if some, ok := o.(recording.PartialObject); ok {
+			if err := some.Lack(); err != nil {
+				d.partial = append(d.partial, gap{int32(i), err})
+			}
+			if err := some.Unused(); err != nil {
+				d.notes.AddNew(hint.Text{err.Error()})
+			}
 		}
 		base := o.Base()
 		for j := range nodes {

@@ -30,6 +30,8 @@ func (c *fakeCode) Base() uint64 { return 0x1000 }
 
 func (c *fakeCode) Lack() error { return c.lack }
 
+func (c *fakeCode) Unused() error { return nil }
+
 func (c *fakeCode) Functions(keep func(*recording.Function) bool) ([]recording.Function, error) {
 	var out []recording.Function
 	for i, name := range c.functions {

@@ -2,6 +2,7 @@ package profileview
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/hone-perf/hone/internal/calls"
@@ -86,7 +87,18 @@ func Graph(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.graph(b, t, calls.CallFilter{}), nil
+	known, _ := recording.Recall[*calls.KnownCalls](a.rec, a.calling(t))
+	b.Known = known
+	out := a.graph(b, t, calls.CallFilter{})
+	if b.Known != known {
+		recording.Note(a.rec, a.calling(t), b.Known)
+	}
+	return out, nil
+}
+
+// calling names the calls that a graph chooses its nodes by among what is kept of a recording.
+func (a *question) calling(t calls.Trim) string {
+	return fmt.Sprint("calls ", t.Min, a.query.Positive, " ", a.costing())
 }
 
 // Callgrind is the whole call graph, for the format of that tool.

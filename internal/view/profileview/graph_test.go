@@ -2,6 +2,7 @@ package profileview
 
 import (
 	"encoding/json"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -35,6 +36,45 @@ func TestGraphOnCores(t *testing.T) {
 		}
 		if string(got) != string(want) || len(got) < 1000 {
 			t.Errorf("with %d cores the graph is another one: %d bytes, and %d", n, len(got), len(want))
+		}
+	}
+}
+
+// TestGraphKnown checks that a graph is the same whether its calls were found when it was asked for, before in several goes, or for another one.
+func TestGraphKnown(t *testing.T) {
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 10_000, Functions: 600}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	remembering := func() *recording.Recording {
+		return (&recording.Recording{Profile: p}).Numbered().Remembering(recording.NewMemo(1 << 20))
+	}
+	for _, q := range []query.Query{{}, {Limit: 20}, {Positive: true}} {
+		want, err := Graph(recorded(p), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := remembering()
+		goes := 0
+		for search := SearchGraph(before, q); !search.Done(); goes++ {
+			asked := 0
+			search.Go(func() bool { asked++; return asked > 2 })
+		}
+		if goes < 2 {
+			t.Errorf("%v: the calls were found in %d goes", q, goes)
+		}
+		again := remembering()
+		if _, err := Graph([]*recording.Recording{again}, query.Query{Limit: 40, Positive: q.Positive}); err != nil {
+			t.Fatal(err)
+		}
+		for name, rec := range map[string]*recording.Recording{"before": before, "for another one": again} {
+			got, err := Graph([]*recording.Recording{rec}, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%v: with calls found %s, it is another graph", q, name)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -81,6 +82,17 @@ func (a *question) origins(t *calls.FrameTable) []report.Origin {
 		}
 	}
 	return out
+}
+
+// originList is whose code frames are, by frame.
+type originList []report.Origin
+
+// Size returns about how many bytes l takes.
+func (l originList) Size() int64 { return 16 * int64(len(l)) }
+
+// originsOnce is origins, for the frames that summed adds up. They are kept with their costs.
+func (a *question) originsOnce(t *calls.FrameTable) (originList, error) {
+	return recording.Remember(a.rec, "origins "+a.costing(), func() (originList, error) { return a.origins(t), nil })
 }
 
 // whereOf returns a function that tells where functions are declared, by their names. It looks at them when it is called first.

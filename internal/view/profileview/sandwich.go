@@ -3,9 +3,9 @@ package profileview
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/calls"
-	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -32,24 +32,31 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	origins := a.origins(t.Table)
+	origins, err := a.originsOnce(t.Table)
+	if err != nil {
+		return nil, err
+	}
 	where := whereOf(a.named)
-	var having profile.SampleSet // found out by the first half
-	half := func(inverted bool) (report.FlameTree, error) {
-		f := &Flames{head: a.head, origins: origins, where: where, tree: calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)}
-		f.tree.Inverted, f.tree.From, f.tree.Having = inverted, frame, having
+	side := func(inverted bool) *calls.Tree {
+		t := calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)
+		if t.Inverted = inverted; s != nil {
+			t.Before, t.Ratio = s.p.Values(s.before), s.ratio
+		}
+		return t
+	}
+	trees := []*calls.Tree{side(false), side(true)}
+	starts := trees[0].StartsOf(frame)
+	part := q
+	part.Root = t.Text(frame)
+	half := func(of *calls.Tree) (report.FlameTree, error) {
+		of.Starts = starts
+		f := &Flames{head: a.head, origins: origins, where: where, tree: of}
 		if s != nil {
 			f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
-			f.tree.Before, f.tree.Ratio = s.p.Values(s.before), s.ratio
 		}
-		part := q
-		part.Root = t.Text(frame)
 		r, err := f.Flame(part)
 		if err != nil {
 			return report.FlameTree{}, err
-		}
-		if having == nil {
-			having = f.tree.Members()
 		}
 		return r.FlameTree, nil
 	}
@@ -57,10 +64,13 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if s == nil {
 		out.Whole = calls.Measure{Profile: in[0].Profile, Type: a.Type}.Total()
 	}
-	if out.Callees, err = half(false); err != nil {
-		return nil, err
-	}
-	if out.Callers, err = half(true); err != nil {
+	// Much of either half takes one core.
+	var other sync.WaitGroup
+	var failed error
+	other.Go(func() { out.Callers, failed = half(trees[1]) })
+	out.Callees, err = half(trees[0])
+	other.Wait()
+	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
 	out.Flat, out.Cum = b.Flat[frame], b.Cum[frame].Sum

@@ -1,7 +1,7 @@
 // The call graph: a picture made by the server, moved and zoomed here.
 
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isDark } from "./colors";
+import { Palette, isDark } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { Message, Problem, useActions } from "./parts";
 import { Keys, useKeys } from "./keys";
@@ -86,6 +86,8 @@ function Picture({ svg }: { svg: Drawing }) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef({ x: 0, y: 0, scale: 1 });
   const drag = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
+  const map = useRef<HTMLCanvasElement>(null);
+  const boxes = useRef<Box[]>([]);
   const latest = useRef(state);
   latest.current = state;
 
@@ -93,14 +95,43 @@ function Picture({ svg }: { svg: Drawing }) {
     const { x, y, scale } = view.current;
     svg.root.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
     svg.root.style.setProperty("--way", Math.max(2, 2 / scale) + "px");
+    paintMap(map.current!, host.current!, svg.root.viewBox.baseVal, view.current, boxes.current, palette);
+  };
+  const size = () => {
+    const box = svg.root.viewBox.baseVal;
+    return { w: box?.width || svg.root.getBoundingClientRect().width || 1, t: box?.height || svg.root.getBoundingClientRect().height || 1 };
   };
   const fit = () => {
     const h = host.current!;
-    const box = svg.root.viewBox.baseVal;
-    const w = box?.width || svg.root.getBoundingClientRect().width || 1;
-    const t = box?.height || svg.root.getBoundingClientRect().height || 1;
-    const scale = Math.min(1.25, h.clientWidth / w, h.clientHeight / t);
+    const { w, t } = size();
+    const scale = Math.min(largest, h.clientWidth / w, h.clientHeight / t);
     view.current = { scale, x: (h.clientWidth - w * scale) / 2, y: Math.max(0, (h.clientHeight - t * scale) / 2) };
+    place();
+  };
+  /** begin shows all of it where that can be read, and else as much from where the heaviest path begins. */
+  const begin = () => {
+    fit();
+    const scale = Math.min(largest, readable / smallestName(svg.root));
+    const way = boxes.current.filter((b) => b.way).sort((a, b) => a.y - b.y);
+    if (view.current.scale >= scale || way.length === 0) return;
+    const h = host.current!;
+    const { w, t } = size();
+    const middle = way[0].x + way[0].w / 2;
+    const within = (at: number, room: number, all: number) => (all < room ? (room - all) / 2 : Math.min(0, Math.max(room - all, at)));
+    view.current = {
+      scale, x: within(h.clientWidth / 2 - middle * scale, h.clientWidth, w * scale), y: within(around - way[0].y * scale, h.clientHeight, t * scale),
+    };
+    place();
+  };
+  /** look goes to the place under the pointer on the map. */
+  const look = (e: PointerEvent) => {
+    const box = map.current!.getBoundingClientRect();
+    const h = host.current!;
+    const { w, t } = size();
+    const { scale } = view.current;
+    view.current = {
+      scale, x: h.clientWidth / 2 - ((e.clientX - box.left) / box.width) * w * scale, y: h.clientHeight / 2 - ((e.clientY - box.top) / box.height) * t * scale,
+    };
     place();
   };
   const zoom = (by: number, cx: number, cy: number) => {
@@ -137,7 +168,8 @@ function Picture({ svg }: { svg: Drawing }) {
     svg.root.setAttribute("aria-label", "Call graph; the view Top has the same functions as a table");
     shadow.replaceChildren(svg.root);
     for (const g of heaviestPath(svg.root)) g.classList.add("way");
-    fit();
+    boxes.current = boxesOf(svg.root);
+    begin();
     const wheel = (e: WheelEvent) => {
       e.preventDefault();
       const r = h.getBoundingClientRect();
@@ -171,13 +203,76 @@ function Picture({ svg }: { svg: Drawing }) {
           if (name) go(put(latest.current, "ui.sel", name), "replace");
         }}
       />
+      <canvas class="graph-map" ref={map} role="img" aria-label="The whole graph, with the part in sight marked" title="the whole; click or drag to look elsewhere"
+        onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); look(e); }}
+        onPointerMove={(e) => { if (e.currentTarget.hasPointerCapture(e.pointerId)) look(e); }} />
       <div class="zoomer">
+        <button onClick={begin} title="as much as can be read, from where the heaviest path begins">Heaviest path</button>
         <button onClick={() => middle(1.25)} aria-label="zoom in">+</button>
         <button onClick={() => middle(0.8)} aria-label="zoom out">−</button>
         <button onClick={fit} title="all of it (r)">Fit</button>
       </div>
     </div>
   );
+}
+
+const largest = 1.25; // zoom that a graph begins with
+const readable = 10; // pixels; names that are smaller are gray lines
+const around = 24; // pixels left above the heaviest path
+
+/** smallestName returns the size of the smallest name in a box, unzoomed. */
+function smallestName(root: SVGSVGElement): number {
+  let least = Infinity;
+  for (const g of root.querySelectorAll<SVGGElement>("g")) {
+    if (!nodeName(g)) continue;
+    for (const t of g.querySelectorAll("text")) least = Math.min(least, Number(t.getAttribute("font-size")) || Infinity);
+  }
+  return least;
+}
+
+/** A Box is where a function is in the picture. */
+interface Box {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  way: boolean;
+}
+
+function boxesOf(root: SVGSVGElement): Box[] {
+  return [...root.querySelectorAll<SVGGElement>("g")].filter((g) => nodeName(g)).map((g) => {
+    const { x, y, width, height } = g.getBBox();
+    return { x, y, w: width, h: height, way: g.classList.contains("way") };
+  });
+}
+
+/** paintMap paints the whole graph small, with the part in sight marked. Nothing is painted where all of it is in sight. */
+function paintMap(c: HTMLCanvasElement, host: HTMLElement, all: DOMRect, view: { x: number; y: number; scale: number }, boxes: Box[], palette: Palette): void {
+  const inSight = view.x >= -1 && view.y >= -1 && view.x + all.width * view.scale <= host.clientWidth + 1 && view.y + all.height * view.scale <= host.clientHeight + 1;
+  c.hidden = inSight || boxes.length === 0;
+  c.dataset.paint = "done";
+  if (c.hidden) return;
+  const scale = Math.min((host.clientWidth * 0.28) / all.width, (host.clientHeight * 0.34) / all.height);
+  const dpr = globalThis.devicePixelRatio || 1;
+  c.style.width = all.width * scale + "px";
+  c.style.height = all.height * scale + "px";
+  c.width = Math.round(all.width * scale * dpr);
+  c.height = Math.round(all.height * scale * dpr);
+  const ctx = c.getContext("2d", { alpha: false });
+  if (!ctx) return;
+  ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
+  ctx.fillStyle = palette.paper;
+  ctx.fillRect(0, 0, c.width, c.height);
+  for (const b of boxes) {
+    ctx.fillStyle = b.way ? palette.accent : palette.run;
+    ctx.fillRect(b.x * scale, b.y * scale, Math.max(2, b.w * scale), Math.max(2, b.h * scale));
+  }
+  ctx.strokeStyle = palette.quiet;
+  ctx.lineWidth = 2;
+  const k = scale / view.scale;
+  const left = Math.max(1, -view.x * k);
+  const top = Math.max(1, -view.y * k);
+  ctx.strokeRect(left, top, Math.min(all.width * scale - 1, (host.clientWidth - view.x) * k) - left, Math.min(all.height * scale - 1, (host.clientHeight - view.y) * k) - top);
 }
 
 interface Call {
