@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,12 @@ func TestSix(t *testing.T) {
 }
 
 func TestNever(t *testing.T) { t.Error("it failed before, too") }
+
+func BenchmarkSix(b *testing.B) {
+	for range b.N {
+		Six()
+	}
+}
 -- old/far/far.go --
 package far
 
@@ -115,6 +122,50 @@ func TestLongestComesLast(t *testing.T) {
 	names, checks, _ := tryOrder(t, same, false)
 	if want := []string{"builds", "vet", "tests", users, raceCheck}; !slices.Equal(names, want) || checks[users].Outcome != report.Passed || checks[users].Detail != "3 tests of 2 packages" {
 		t.Errorf("with hope: %v, %+v; want %v", names, checks[users], want)
+	}
+}
+
+// Benchmarks of packages that only use what changed count as long as there is time to find them; without any other, in any case.
+func TestBenchmarksOfUsers(t *testing.T) {
+	testrun.Live(t, "builds packages with counters three times")
+	dir := unpack(t, ofOrder)
+	old, now := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	tests := []struct {
+		time time.Duration
+		own  bool // core has a benchmark
+		want []string
+	}{
+		{time.Minute, true, []string{"./core", "./near"}},
+		{time.Nanosecond, true, []string{"./core"}},
+		{time.Nanosecond, false, []string{"./near"}},
+	}
+	for _, tt := range tests {
+		if err := os.CopyFS(now, os.DirFS(old)); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(now, "core", "core.go"), []byte("package core\n\n// Double doubles.\nfunc Double(n int) int { return n + n }\n"))
+		if !tt.own {
+			write(t, filepath.Join(now, "core", "core_test.go"), []byte("package core\n"))
+		}
+		var packages []string
+		p, err := Run(t.Context(), &Change{Old: Version{Name: "old", Dir: old}, New: Version{Name: "new", Dir: now}}, Options{
+			Stop: true, Time: tt.time, Tests: new(Tests),
+			Faster: func(_ context.Context, race Race) (Speed, error) {
+				packages = race.Packages
+				return Speed{Pace: report.PaceUnknown}, nil
+			},
+			Hopeless: func(*report.Proof, bool) bool { return true },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := strings.Contains(p.Notes.String(), "benchmarks of 1 package that use it were left out")
+		if !slices.Equal(packages, tt.want) || late != (tt.own && len(tt.want) == 1) {
+			t.Errorf("%v, benchmarks in core: %t: those of %v ran, want %v; notes: %q", tt.time, tt.own, packages, tt.want, p.Notes)
+		}
+		if err := os.RemoveAll(now); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
