@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/report"
@@ -297,6 +298,9 @@ func fieldUnseen(p *advise.Pass, o types.Object) bool {
 // looksAtElements reports whether a call does the same with a slice without elements, whether that is nil or not.
 func looksAtElements(p *advise.Pass, call *ast.CallExpr, list *ast.Ident) bool {
 	if p.Builtin(call, "len") != nil || p.Builtin(call, "cap") != nil || p.Builtin(call, "copy") != nil {
+		return true
+	}
+	if fun := p.Info().Types[call.Fun]; fun.IsType() && kind.IsString(fun.Type) {
 		return true
 	}
 	if p.Builtin(call, "append") != nil {
