@@ -108,7 +108,7 @@ func benchLine(line string) (name string, values map[string]float64) {
 
 // gain says what the version after wins.
 func (s *advising) gain(ctx context.Context, c caseOf) (*result, error) {
-	t, err := s.fetch(ctx, c)
+	t, err := s.fetch(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}

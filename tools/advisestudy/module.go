@@ -14,8 +14,8 @@ type trees struct {
 	before, after string // after is "" in a tuned package
 }
 
-// fetch gets both versions of a case, with the same benchmark.
-func (s *advising) fetch(ctx context.Context, c caseOf) (*trees, error) {
+// fetch gets both versions of a case, with the same benchmark. The version after is made to build only if it is to run.
+func (s *advising) fetch(ctx context.Context, c caseOf, both bool) (*trees, error) {
 	t := &trees{dir: filepath.Join(s.Dir, c.Name)}
 	if err := os.RemoveAll(t.dir); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *advising) fetch(ctx context.Context, c caseOf) (*trees, error) {
 		}
 	}
 	for _, dir := range []string{t.before, t.after} {
-		if dir == "" {
+		if dir == "" || dir == t.after && !both {
 			continue
 		}
 		if err := study.MakeBuild(ctx, dir, c.Module, "test", "-vet=off", "-count=1", "-run=^$", "./"+c.Package); err != nil {

@@ -62,7 +62,7 @@ type kept struct {
 
 // look asks hone about a case.
 func (s *advising) look(ctx context.Context, c caseOf) (*result, error) {
-	t, err := s.fetch(ctx, c)
+	t, err := s.fetch(ctx, c, false)
 	if err != nil {
 		return nil, err
 	}
