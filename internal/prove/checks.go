@@ -36,19 +36,47 @@ func (r *run) compiles(ctx context.Context, pairs []*pair) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := patterns(pairs)
+	if r.opt.Stop && sameOutside(pairs) {
+		code = slices.DeleteFunc(code, func(dir string) bool { return !slices.Contains(own, dir) })
+	}
 	ok, err := r.builds(ctx, code)
 	if err != nil || !ok {
 		return nil, err
 	}
 	if r.opt.Stop { // those that only use it come last
-		own := patterns(pairs)
 		r.users = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return slices.Contains(own, dir) })
 		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !slices.Contains(own, dir) })
 	}
 	return dirs, r.vets(ctx, pairs)
 }
 
-// builds builds what changed, and what uses it.
+// sameOutside reports whether all packages that use what changed compile as they did before: only bodies of functions differ, and what is new
+// has a name that they cannot use.
+func sameOutside(pairs []*pair) bool {
+	for _, p := range pairs {
+		for key, d := range p.new.decls {
+			before := p.old.decls[key]
+			switch {
+			case d.test:
+			case before == nil:
+				if d.obj.Exported() {
+					return false
+				}
+			case d.text != before.text && (d.body == "" || strings.TrimSuffix(d.text, d.body) != strings.TrimSuffix(before.text, before.body)):
+				return false
+			}
+		}
+		for key, d := range p.old.decls {
+			if p.new.decls[key] == nil && !d.test {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// builds builds what changed, and what uses it where it may no longer compile.
 func (r *run) builds(ctx context.Context, dirs []string) (bool, error) {
 	args := append([]string{"build", "-o", os.DevNull}, dirs...)
 	_, err := r.goNew().Run(ctx, args...)

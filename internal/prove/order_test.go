@@ -210,3 +210,41 @@ func TestUsersTestsCount(t *testing.T) {
 		t.Errorf("no time: %+v, doubts %v", c, r.doubts)
 	}
 }
+
+// Who uses a package compiles as before where only bodies of its functions change, and where what is new cannot be seen.
+func TestSameOutside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	const before = "package p\n\ntype Set struct{ list []int }\n\nfunc (s *Set) Add(n int) { s.list = append(s.list, n) }\n"
+	tests := []struct {
+		name, old, new string
+		want           bool
+	}{
+		{"body", "append(s.list, n)", "append(s.list, n+0)", true},
+		{"parameter", "Add(n int) {", "Add(n int, more ...int) {", false},
+		{"receiver", "(s *Set)", "(s Set)", false},
+		{"field", "list []int", "list []int; N int", false},
+		{"new helper", "func (", "func help() {}\n\nfunc (", true},
+		{"new method for all", "func (", "func (s *Set) Len() int { return 0 }\n\nfunc (", false},
+		{"gone", "func (s *Set) Add(n int) { s.list = append(s.list, n) }", "", false},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		for version, text := range map[string]string{"old": before, "new": strings.Replace(before, tt.old, tt.new, 1)} {
+			if err := os.Mkdir(filepath.Join(dir, version), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, version, "go.mod"), []byte("module example.com/p\n\ngo 1.23\n"))
+			write(t, filepath.Join(dir, version, "p.go"), []byte(text))
+		}
+		c := &Change{Old: Version{Name: "old", Dir: filepath.Join(dir, "old")}, New: Version{Name: "new", Dir: filepath.Join(dir, "new")}}
+		pairs, _, err := pairUp(t.Context(), c, []string{"."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sameOutside(pairs); got != tt.want {
+			t.Errorf("%s: sameOutside = %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
