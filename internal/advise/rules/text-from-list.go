@@ -49,6 +49,7 @@ type textList struct {
 	value   ast.Expr
 	appends []*ast.AssignStmt
 	texts   []*ast.CallExpr // string(v)
+	bytes   ast.Expr        // []byte(string(v)), where that is all that comes of it
 	edits   []edit.Edit
 	why     missing.Reason // why a Builder cannot take its place
 }
@@ -71,6 +72,10 @@ func listOf(p *advise.Pass, v *types.Var) *textList {
 	if begin == "" {
 		return nil
 	}
+	l.bytes = l.backToBytes(p)
+	if l.bytes != nil {
+		begin = strings.Replace(begin, "strings.Builder", "bytes.Buffer", 1)
+	}
 	l.edits = append(l.edits, edit.Replace(l.decl, begin))
 	for _, id := range p.Uses(v) {
 		l.use(p, id)
@@ -79,6 +84,31 @@ func listOf(p *advise.Pass, v *types.Var) *textList {
 		return nil
 	}
 	return l
+}
+
+// backToBytes returns []byte(string(v)) where the function does nothing else with the list after that, so that the bytes of a Buffer can be had
+// without a copy, and nobody sees whether they are nil.
+func (l *textList) backToBytes(p *advise.Pass) ast.Expr {
+	uses := p.Uses(l.v)
+	if len(uses) == 0 {
+		return nil
+	}
+	text := p.Parent(uses[len(uses)-1])
+	back := p.Parent(text)
+	if arg, to := p.Conversion(text); arg == nil || !kind.IsString(to) {
+		return nil
+	}
+	if arg, to := p.Conversion(back); arg == nil || !types.Identical(to, types.NewSlice(types.Typ[types.Byte])) {
+		return nil
+	}
+	st, ok := p.Parent(back).(*ast.AssignStmt)
+	if !ok || st.Tok != token.DEFINE || len(st.Lhs) != 1 || p.Parent(st) != p.Parent(l.decl) {
+		return nil
+	}
+	if b := p.Local(st.Lhs[0]); b == nil || !nilUnseen(p, b) {
+		return nil
+	}
+	return back.(*ast.CallExpr)
 }
 
 // begin returns the declaration of a Builder in the place of that of the list, or "" where that is not empty, or declares more.
@@ -129,7 +159,11 @@ func (l *textList) use(p *advise.Pass, id *ast.Ident) {
 			return // which is looked at on the left side
 		case arg != nil && types.Identical(to, types.Typ[types.String]):
 			l.texts = append(l.texts, up)
-			l.edits = append(l.edits, edit.Replace(up, l.v.Name()+".String()"))
+			if l.bytes != nil && p.Parent(up) == ast.Node(l.bytes) {
+				l.edits = append(l.edits, edit.Replace(l.bytes, l.v.Name()+".Bytes()"))
+			} else {
+				l.edits = append(l.edits, edit.Replace(up, l.v.Name()+".String()"))
+			}
 			return
 		case p.Builtin(up, "len") != nil && (!l.runes || comparedToZero(p.Func, up)):
 			l.edits = append(l.edits, edit.Replace(up, l.v.Name()+".Len()"))
@@ -244,12 +278,20 @@ func (l *textList) report(p *advise.Pass) {
 		Also:  also,
 		NoFix: l.why,
 	}
+	if l.bytes != nil {
+		f.Claim = fmt.Sprintf("%s is there only to become a string, and that to become bytes, which copies them twice", l.v.Name())
+		f.Advice = "write to a bytes.Buffer, whose Bytes copies nothing"
+	}
 	if l.runes {
 		f.Claim += "; a rune takes four bytes in the slice, whatever it takes in the string"
 	}
 	if l.why.Fact == "" && p.Worth(c) {
-		p.Need("strings")
-		f.Fixes = p.Fix(report.Mechanical, "write to a strings.Builder", l.edits...)
+		to := "strings.Builder"
+		if l.bytes != nil {
+			to = "bytes.Buffer"
+		}
+		p.Need(to[:strings.IndexByte(to, '.')])
+		f.Fixes = p.Fix(report.Mechanical, "write to a "+to, l.edits...)
 	}
 	p.Report(worst, c, f)
 }

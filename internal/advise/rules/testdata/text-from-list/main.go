@@ -89,7 +89,30 @@ func runes(s string) string {
 	return string(out)              // cost: runtime.slicerunetostring
 }
 
+// folded wants bytes in the end.
+func folded(dst []byte, s string) (n int, short bool) {
+	var out []rune
+	for _, r := range s {
+		out = append(out, unicode.ToLower(r)) // cost: runtime.growslice
+	}
+	text := []byte(string(out)) // cost: runtime.slicerunetostring; want
+	n = copy(dst, text)
+	return n, n < len(text)
+}
+
+// held may be asked whether its result is nil.
+func held(s string) []byte {
+	var out []rune
+	for _, r := range s {
+		out = append(out, unicode.ToLower(r)) // cost: runtime.growslice
+	}
+	text := []byte(string(out)) // cost: runtime.slicerunetostring; want
+	return text
+}
+
 func main() {
+	fmt.Println(folded(make([]byte, 3), "ÄBC"))
+	fmt.Println(held("") == nil)
 	for _, s := range []string{"", "aB", "HelloWorld", "ab\xffCd é"} {
 		fmt.Printf("%q %q %q %q\n", snake(s), title(s), listed([]string{s, "x"}, []byte(s)), runes(s))
 	}
