@@ -72,7 +72,7 @@ func (p *Patch) Diff() string {
 func Diff(name string, was, is []byte) string {
 	text := string(diff.Diff("a/"+name, was, "b/"+name, is))
 	_, text, _ = strings.Cut(text, "\n") // the first line names both once more
-	return text
+	return fine(text)
 }
 
 // Overlay writes the new texts into a folder, for the go command to read instead.

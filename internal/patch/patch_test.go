@@ -144,3 +144,36 @@ func holds(t *testing.T, name, want string) {
 		t.Errorf("%s holds %q, %v; want %q", filepath.Base(name), got, err, want)
 	}
 }
+
+// A diff leaves alone what stays between two changed lines, though it is there more than once.
+func TestDiffIsFine(t *testing.T) {
+	const was = "func f() error {\n\tx := a[0]\n\tif err != nil {\n\t\treturn err\n\t}\n\ty := a[1]\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn nil\n}\n"
+	is := strings.NewReplacer("a[0]", "before", "a[1]", "after").Replace(was)
+	const want = `--- a/f.go
++++ b/f.go
+@@ -1,9 +1,9 @@
+ func f() error {
+-	x := a[0]
++	x := before
+ 	if err != nil {
+ 		return err
+ 	}
+-	y := a[1]
++	y := after
+ 	if err != nil {
+ 		return err
+ 	}
+`
+	if got := Diff("f.go", []byte(was), []byte(is)); got != want {
+		t.Errorf("Diff gives\n%s", got)
+	}
+	for _, tt := range []struct{ was, is, want string }{
+		{"a\nb", "a\nc", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"},
+		{"x\ny\nx\n", "y\nx\ny\n", "@@ -1,3 +1,3 @@\n-x\n y\n x\n+y\n"},
+	} {
+		_, got, _ := strings.Cut(Diff("f", []byte(tt.was), []byte(tt.is)), "+++ b/f\n")
+		if got != tt.want {
+			t.Errorf("%q → %q: %q, want %q", tt.was, tt.is, got, tt.want)
+		}
+	}
+}
