@@ -186,7 +186,11 @@ func textUseOf(f *code.Func, t *builtText, id *ast.Ident) builtUse {
 		v, add := addsText(f, up)
 		if v != t.s || add == nil {
 			if up.Tok == token.ASSIGN && len(up.Lhs) == 1 && !f.MentionsVar(up.Rhs[0], t.s) && f.Statement(up) == ast.Stmt(up) {
-				u.what, u.edit = textReset, edit.Replace(up, t.name+".Reset()\n"+text.Writes(f, t.name, up.Rhs[0]))
+				reset := t.name + ".Reset()\n"
+				if whereEmpty(f, t.s, up) {
+					reset = ""
+				}
+				u.what, u.edit = textReset, edit.Replace(up, reset+text.Writes(f, t.name, up.Rhs[0]))
 			}
 			break
 		}
@@ -223,6 +227,24 @@ func textUseOf(f *code.Func, t *builtText, id *ast.Ident) builtUse {
 		}
 	}
 	return u
+}
+
+// whereEmpty reports whether a text is empty where a statement gives it another value: that comes first in what is done if it is "".
+func whereEmpty(f *code.Func, s *types.Var, st ast.Stmt) bool {
+	block, _ := f.Parent(st).(*ast.BlockStmt)
+	if block == nil {
+		return false
+	}
+	branch, ok := f.Parent(block).(*ast.IfStmt)
+	if !ok || branch.Body != block {
+		return false
+	}
+	cmp, ok := ast.Unparen(branch.Cond).(*ast.BinaryExpr)
+	if !ok || cmp.Op != token.EQL || f.Local(cmp.X) != s {
+		return false
+	}
+	text, ok := f.Text(cmp.Y)
+	return ok && text == "" && !slices.ContainsFunc(f.Uses(s), func(id *ast.Ident) bool { return id.Pos() > block.Lbrace && id.Pos() < st.Pos() })
 }
 
 // writesAll are statements that write what a statement adds; one, where there is room for no more.

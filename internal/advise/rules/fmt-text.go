@@ -95,8 +95,12 @@ func addedUp(p *advise.Pass, call *ast.CallExpr, list []text.Piece) []report.Fix
 		p.Need(v.Needs...)
 		parts = append(parts, withoutParens(v.Expr))
 	}
+	title := "concatenate the parts"
+	if len(parts) == 1 {
+		title = "format it without fmt"
+	}
 	// Whatever it is compared with, or added to, + binds as tightly, and a sum of texts is the same in any order of adding.
-	return p.Fix(report.Mechanical, "concatenate the parts", edit.Replace(call, strings.Join(parts, " + ")))
+	return p.Fix(report.Mechanical, title, edit.Replace(call, strings.Join(parts, " + ")))
 }
 
 // withoutParens returns a sum of texts as a part of a larger one.

@@ -91,6 +91,7 @@ func formatted(list []string) string {
 }
 
 func main() {
+	fmt.Println(restarted([]rune("ab!c"), "x"))
 	fmt.Println(prefixed([]rune("a!b"), "x"), prefixed([]rune("!b!"), "x"))
 	for _, list := range [][]string{nil, {"a"}, {"a", "ä", ""}, {"0123456789", "0123456789", "never"}} {
 		fmt.Printf("%q\n", formatted(list))
@@ -112,4 +113,17 @@ func each(list []string) (out []string) {
 		out = append(out, s)
 	}
 	return out
+}
+
+// The text becomes another one, whatever it was.
+func restarted(runes []rune, other string) string {
+	mask := ""
+	for _, c := range runes {
+		if c == '!' && mask != "" {
+			mask = other
+			continue
+		}
+		mask += string(c) // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return mask
 }
