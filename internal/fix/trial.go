@@ -461,9 +461,20 @@ func (y *trial) passed() string {
 		text = "passed: " + strings.Join(parts, ", ")
 	}
 	if d := y.proof.Racing; d >= time.Second && len(y.rows()) > 0 {
-		text += fmt.Sprintf("; %s of benchmarks did not decide", unit.Time(d))
+		what := "did not decide"
+		if y.helps() {
+			what = "show that it helps"
+		}
+		text += fmt.Sprintf("; %s of benchmarks %s", unit.Time(d), what)
 	}
 	return text
+}
+
+// helps reports whether benchmarks decided that a patch helps, whatever else is to be checked.
+func (y *trial) helps() bool {
+	judged := trial{finding: y.finding, least: y.least, proof: y.proof, vain: y.vain}
+	judged.gains()
+	return judged.reason == ""
 }
 
 // unreached says what of a patch was not tried, though it has to be. What types prove needs no calls; who uses what is used
