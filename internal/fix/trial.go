@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/patch"
 	"github.com/hone-perf/hone/internal/prove"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/verdict"
@@ -206,7 +208,7 @@ func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 				y.race = &race
 			}
 			race.Enough = y.enough
-			return r.faster(ctx, race)
+			return r.askedFirst(ctx, y, race)
 		},
 	}
 	opt.Hopeless = func(p *report.Proof, sure bool) bool {
@@ -284,6 +286,66 @@ func (r *run) faster(ctx context.Context, race prove.Race) (prove.Speed, error) 
 		}
 	}
 	return s, nil
+}
+
+// leastOthers is what all benchmarks together get that were not asked for.
+const leastOthers = leastLimit / 2
+
+// askedFirst runs the benchmarks that the user named against each other, and then the others that reach the change: in little time, which shows
+// whether one allocates more or is slower for sure. With the time shared by dozens, none would be decided on a busy machine.
+func (r *run) askedFirst(ctx context.Context, y *trial, race prove.Race) (prove.Speed, error) {
+	if r.opt.Benchmarks == nil || race.Generated || !isPart(r.opt.Benchmarks.Bench, race.Names) {
+		return r.faster(ctx, race)
+	}
+	asked := race
+	asked.Bench = r.opt.Benchmarks.Bench
+	first, err := r.faster(ctx, asked)
+	if err == nil && (first.Report == nil || len(first.Report.Rows) == 0) {
+		return r.faster(ctx, race) // other benchmarks than those profiled reach it
+	}
+	if err != nil || y.vain != "" {
+		return first, err
+	}
+	race.Limit, race.Noise = leastOthers, cmp.Or(first.Noise, r.noise.Noise)
+	race.Enough = func(d *recording.Duel) bool {
+		y.vain = slowerForSure(d)
+		return y.vain != ""
+	}
+	second, err := r.compare(ctx, race)
+	if err != nil || second.Report == nil {
+		return first, err
+	}
+	first.Report.Rows = append(first.Report.Rows, decidedBeside(first.Report.Rows, second.Report.Rows)...)
+	first.Failed = append(first.Failed, second.Failed...)
+	first.Pace, first.Notes = verdict.Pace(first.Report)
+	return first, nil
+}
+
+// isPart reports whether a pattern of the go command selects some of what benchmarks with these names measure, and maybe not all.
+func isPart(pattern string, names []string) bool {
+	top, _, below := strings.Cut(pattern, "/")
+	re, err := regexp.Compile(top)
+	if pattern == "" || err != nil {
+		return false
+	}
+	matches := 0
+	for _, name := range names {
+		if re.MatchString(name) {
+			matches++
+		}
+	}
+	return matches > 0 && (below || matches < len(names))
+}
+
+// decidedBeside returns rows of benchmarks that are not among the first ones, but for times that are undecided.
+func decidedBeside(first, rows []report.CompareRow) (out []report.CompareRow) {
+	for _, row := range rows {
+		known := slices.ContainsFunc(first, func(f report.CompareRow) bool { return f.Pkg == row.Pkg && f.Name == row.Name })
+		if !known && (!row.What.IsTime() || row.Verdict != report.Undecided) {
+			out = append(out, row)
+		}
+	}
+	return out
 }
 
 // hardlySlower returns patterns of the benchmarks that seem slower, and may be so by next to nothing, where others are faster for sure.

@@ -85,6 +85,28 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
+// The benchmarks that were asked for come first where there are others.
+func TestIsPart(t *testing.T) {
+	names := []string{"BenchmarkParse", "BenchmarkParseAll", "BenchmarkPrint"}
+	for pattern, want := range map[string]bool{"": false, ".": false, "Parse": true, "Parse$": true, "Parse|Print": false, "Print/small": true, "./small": true, "Other": false, "(": false} {
+		if got := isPart(pattern, names); got != want {
+			t.Errorf("isPart(%q) = %t, want %t", pattern, got, want)
+		}
+	}
+}
+
+// Of the other benchmarks counts what is known for sure.
+func TestDecidedBeside(t *testing.T) {
+	first := []report.CompareRow{row("b/x", "CPU time", 0.8, report.Better)}
+	rows := []report.CompareRow{
+		row("b/x", "CPU time", 1, report.Undecided), row("b/y", "CPU time", 1, report.Undecided), row("b/y", "memory", 1.2, report.Worse), row("b/z", "CPU time", 1.2, report.Worse),
+	}
+	got := decidedBeside(first, rows)
+	if len(got) != 2 || got[0].Name != rows[2].Name || got[1].Name != rows[3].Name {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A patch that is not decided says what it passed, how long that took, and for how long benchmarks ran; one that is refused for good
 // says why alone.
 func TestUndecidedSaysWhatPassed(t *testing.T) {

@@ -29,6 +29,7 @@ type Race struct {
 	Old, New  Version
 	Packages  []string          // as the go command names them
 	Bench     string            // pattern of their names
+	Names     []string          // of benchmarks, which Bench is made of; none where there is a program instead
 	Flags     []string          // for building
 	Budget    time.Duration     // for each benchmark
 	Limit     time.Duration     // for all of them together; 0 is none
@@ -85,8 +86,8 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 		rows += b.rows
 		wall += b.wall
 		cpu += b.cpu
-		if pattern := regexp.QuoteMeta(b.name); !slices.Contains(names, pattern) {
-			names = append(names, pattern)
+		if !slices.Contains(names, b.name) {
+			names = append(names, b.name)
 		}
 		if !slices.Contains(race.Packages, b.dir) {
 			race.Packages = append(race.Packages, b.dir)
@@ -132,7 +133,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 	} else if rest := all - len(reaching); rest > 0 {
 		r.note("%s left out: what changed is not reached by %s", counted(rest, "benchmark"), itOrThem(rest))
 	}
-	race.Bench = "^(" + strings.Join(names, "|") + ")$"
+	race.Bench, race.Names = "^("+strings.Join(names, "|")+")$", names
 	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
 	if race.NoWhy = wall > mostStretch*cpu && wall > time.Second; race.NoWhy {
 		r.hint("the machine is too busy to profile the reason; ", hint.Ask("compare"), " takes the time")
