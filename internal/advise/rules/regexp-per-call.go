@@ -64,11 +64,46 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 	case !strings.HasPrefix(name, "Must"):
 		f.Fixes, f.NoFix = compiledOnce(p, call)
 	default:
-		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
-		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable",
-			edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.Replace(call, v))
+		edits := movedOut(p, call)
+		if edits == nil {
+			v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
+			edits = []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.Replace(call, v)}
+		}
+		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable", edits...)
 	}
 	p.Report(call, c, f)
+}
+
+// movedOut are edits that make a package variable of the local one that a call is the value of, under its name where that says enough for a package;
+// nil where there is none, or it gets other values.
+func movedOut(p *advise.Pass, call *ast.CallExpr) []edit.Edit {
+	const enough = 4 // letters
+	assign, ok := p.Parent(call).(*ast.AssignStmt)
+	if !ok || assign.Tok != token.DEFINE || len(assign.Lhs) != 1 || p.Statement(assign) != ast.Stmt(assign) {
+		return nil
+	}
+	re := p.Local(assign.Lhs[0])
+	if re == nil || len(re.Name()) < enough {
+		return nil
+	}
+	v := p.OuterName(re)
+	edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.New(assign.Pos(), edit.NextLine(p.Func, assign), "")}
+	for _, use := range p.Uses(re) {
+		switch up := p.Parent(use).(type) {
+		case *ast.AssignStmt:
+			if slices.Contains(up.Lhs, ast.Expr(use)) {
+				return nil
+			}
+		case *ast.UnaryExpr:
+			if up.Op == token.AND {
+				return nil
+			}
+		}
+		if v != re.Name() {
+			edits = append(edits, edit.Replace(use, v))
+		}
+	}
+	return edits
 }
 
 // compiledOnce is a fix for re, err := regexp.Compile("…"), or why there is none: the pattern is good, so the check of the error goes, and the

@@ -34,6 +34,25 @@ func (f *Func) NewName(base string) string {
 	}
 }
 
+// OuterName returns a name for what becomes of a variable of the function that moves to the package: its own where nothing else has that.
+func (f *Func) OuterName(v *types.Var) string {
+	alone := f.Pkg.Types.Scope().Lookup(v.Name()) == nil && types.Universe.Lookup(v.Name()) == nil && !f.Pkg.names[v.Name()]
+	ast.Inspect(f.Decl, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == v.Name() && f.Info().Defs[id] != v && f.Info().Uses[id] != v {
+			alone = false
+		}
+		return alone
+	})
+	if !alone {
+		return f.NewName(v.Name())
+	}
+	if f.Pkg.names == nil {
+		f.Pkg.names = make(map[string]bool)
+	}
+	f.Pkg.names[v.Name()] = true
+	return v.Name()
+}
+
 // SharedName returns the name of a declaration of the package, whose text has %s for it, and whether the package has one that is the same but for
 // the name and comments. Fixes that need the same get the same name: the second of them is made anew when the first was kept, and finds it there.
 func (f *Func) SharedName(base, text string) (name string, declared bool) {

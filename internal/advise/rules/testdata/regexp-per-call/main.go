@@ -84,10 +84,32 @@ func good(s string) bool {
 func main() {
 	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold", "no", "used"} {
 		fmt.Println(no(s))
+		fmt.Println(named(s), taken(s), changed(s))
 		fmt.Println(used(s))
 		fmt.Println(withError(s))
 		fmt.Println(matchedWithError(s))
 		fmt.Println(errorUsedAgain(s))
 		fmt.Println(compiled(s), matched(s), inBytes([]byte(s)), checked(s), unknown("x", s), cold(s), good(s))
 	}
+}
+
+// named has a name for it that the package can have.
+func named(s string) string {
+	spaces := regexp.MustCompile(`\s+`) // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+	return spaces.ReplaceAllString(s, " ")
+}
+
+// taken has a name for it that the package has for something else.
+func taken(s string) bool {
+	once := regexp.MustCompile("taken") // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+	return once.MatchString(s) || once.MatchString(s+s)
+}
+
+// changed may use another.
+func changed(s string) bool {
+	spaces := regexp.MustCompile("changed") // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+	if s == "" {
+		spaces = once
+	}
+	return spaces.MatchString(s)
 }
