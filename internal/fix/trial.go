@@ -312,7 +312,10 @@ func (r *run) askedFirst(ctx context.Context, y *trial, race prove.Race) (prove.
 		return y.vain != ""
 	}
 	second, err := r.compare(ctx, race)
-	if err != nil || second.Report == nil {
+	if errors.Is(err, duel.ErrNoTime) || err == nil && second.Report == nil {
+		return first, nil
+	}
+	if err != nil {
 		return first, err
 	}
 	first.Report.Rows = append(first.Report.Rows, decidedBeside(first.Report.Rows, second.Report.Rows)...)
