@@ -318,7 +318,7 @@ func (r *run) askedFirst(ctx context.Context, y *trial, race prove.Race) (prove.
 	if err != nil {
 		return first, err
 	}
-	first.Report.Rows = append(first.Report.Rows, decidedBeside(first.Report.Rows, second.Report.Rows)...)
+	first.Report.Rows = append(first.Report.Rows, worseBeside(first.Report.Rows, second.Report.Rows)...)
 	first.Failed = append(first.Failed, second.Failed...)
 	first.Pace, first.Notes = verdict.Pace(first.Report)
 	return first, nil
@@ -340,11 +340,11 @@ func isPart(pattern string, names []string) bool {
 	return matches > 0 && (below || matches < len(names))
 }
 
-// decidedBeside returns rows of benchmarks that are not among the first ones, but for times that are undecided.
-func decidedBeside(first, rows []report.CompareRow) (out []report.CompareRow) {
+// worseBeside returns rows of benchmarks that are not among the first ones and got worse: what was asked for has to gain, and nothing may lose.
+func worseBeside(first, rows []report.CompareRow) (out []report.CompareRow) {
 	for _, row := range rows {
 		known := slices.ContainsFunc(first, func(f report.CompareRow) bool { return f.Pkg == row.Pkg && f.Name == row.Name })
-		if !known && (!row.What.IsTime() || row.Verdict != report.Undecided) {
+		if !known && row.Verdict == report.Worse {
 			out = append(out, row)
 		}
 	}

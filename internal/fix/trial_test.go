@@ -95,13 +95,14 @@ func TestIsPart(t *testing.T) {
 	}
 }
 
-// Of the other benchmarks counts what is known for sure.
-func TestDecidedBeside(t *testing.T) {
+// Of the other benchmarks counts what got worse.
+func TestWorseBeside(t *testing.T) {
 	first := []report.CompareRow{row("b/x", "CPU time", 0.8, report.Better)}
 	rows := []report.CompareRow{
 		row("b/x", "CPU time", 1, report.Undecided), row("b/y", "CPU time", 1, report.Undecided), row("b/y", "memory", 1.2, report.Worse), row("b/z", "CPU time", 1.2, report.Worse),
 	}
-	got := decidedBeside(first, rows)
+	rows = append(rows, row("b/z", "memory", 0.5, report.Better))
+	got := worseBeside(first, rows)
 	if len(got) != 2 || got[0].Name != rows[2].Name || got[1].Name != rows[3].Name {
 		t.Errorf("%+v", got)
 	}
