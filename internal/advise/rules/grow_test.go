@@ -73,7 +73,7 @@ func main() {
 		fixes := len(f.Fixes)
 		switch {
 		case strings.HasSuffix(f.Where.Function, ".texts"):
-			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\tif n := len(l.items); n > 0 {\n+\t\tout = make([]string, 0, n)\n+\t}\n") {
+			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\tif len(l.items) > 0 {\n+\t\tout = make([]string, 0, len(l.items))\n+\t}\n") {
 				t.Errorf("a result that is nil until then: %d patches: %+v", fixes, f.Fixes)
 			}
 		case strings.HasSuffix(f.Where.Function, ".same"):

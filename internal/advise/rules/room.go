@@ -391,7 +391,10 @@ func roomForNil(p *advise.Pass, g *growth, title, n string) []report.Fix {
 	if !isNil || !isSlice || p.Statement(g.loop) != g.loop || flow.Captured(p.Func, s, p.Decl.Body) || p.Loop(g.loop) != nil || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
 		return p.No(missing.NoGrowBefore, s.Name())
 	}
-	room := p.LocalName("n")
 	elem := types.TypeString(t.Elem(), p.Qualifier())
+	if strings.HasPrefix(n, "len(") && strings.Count(n, "(") == 1 && strings.HasSuffix(n, ")") {
+		return p.Fix(report.Mechanical, title, edit.Before(g.loop, fmt.Sprintf("if %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", n, s.Name(), elem, n)))
+	}
+	room := p.LocalName("n")
 	return p.Fix(report.Mechanical, title, edit.Before(g.loop, fmt.Sprintf("if %s := %s; %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", room, n, room, s.Name(), elem, room)))
 }
