@@ -459,12 +459,9 @@ func asNobody(t *testing.T, name string) {
 
 // TestAgreeServer samples a busy server while it serves its own profile.
 func TestAgreeServer(t *testing.T) {
-	testrun.Live(t, "samples servers for seconds")
+	testrun.Nightly(t, "builds net/http servers, and samples them for seconds")
 	for _, mode := range []string{"exe", "pie"} {
 		t.Run(mode, func(t *testing.T) {
-			if mode != "exe" {
-				testrun.Nightly(t, "compiles net/http once more")
-			}
 			at, pid := busyServer(t, "-buildmode="+mode, "-ldflags=-s -w")
 			sampling, enough := context.WithCancel(t.Context())
 			own := make(chan []byte, 1)
