@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -579,5 +580,24 @@ func TestAssets(t *testing.T) {
 	}
 	if w := get("app.js.gz", "gzip"); w.Code != 404 {
 		t.Errorf("app.js.gz: status %d, want 404", w.Code)
+	}
+}
+
+// The picture of a graph, which pages ask for again when they are loaded anew, is kept: as it was, for the same view only.
+func TestPictureIsKept(t *testing.T) {
+	s, h := serverOf(t, "main;work 3\nmain;rest 2\n")
+	const graph, flame = "/download/svg?view=graph", "/download/svg?view=flame"
+	first := get(s, h, graph)
+	if first.Code != 200 || !strings.Contains(first.Body.String(), "<svg") {
+		t.Fatalf("%s: %d %.100s", graph, first.Code, first.Body)
+	}
+	other := get(s, h, flame)
+	s.turns = make(chan struct{}) // nobody computes any more
+	again := get(s, h, graph)
+	if again.Body.String() != first.Body.String() || !maps.EqualFunc(again.Header(), first.Header(), slices.Equal) {
+		t.Errorf("%s is another one the second time: %d %v", graph, again.Code, again.Header())
+	}
+	if got := get(s, h, flame); got.Body.String() != other.Body.String() || got.Body.String() == first.Body.String() {
+		t.Errorf("%s is another one the second time, or the graph", flame)
 	}
 }
