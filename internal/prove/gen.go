@@ -118,11 +118,11 @@ func (g *gen) program(t *target) *worker.Program {
 // target calls e, after what has to come before, and looks afterwards.
 func (b *builder) target(e *entry) {
 	if !e.method {
-		args := b.argsOf(e)
+		args := b.argsOf(e, 0)
 		n := b.call(e, args)
 		b.follow(e, n)
 		for b.chance(25) && len(b.p.Steps) < 8 {
-			n := b.call(e, b.argsOf(e))
+			n := b.call(e, b.argsOf(e, 0))
 			b.follow(e, n)
 		}
 		return
@@ -166,7 +166,7 @@ func (b *builder) siblings(e *entry) []*entry {
 
 // callOn calls a method and returns how to name the receiver from then on.
 func (b *builder) callOn(m *entry, recv worker.Value) worker.Value {
-	rest := b.argsOf(m)
+	rest := b.argsOf(m, 1)
 	at := b.call(m, append([]worker.Value{recv}, rest...))
 	b.follow(m, at)
 	if recv.Kind == worker.Ref || recv.Kind == worker.Same {
@@ -223,12 +223,8 @@ func (b *builder) entryNamed(name string) *entry {
 	return nil
 }
 
-// argsOf makes the arguments of a function, but for a receiver. One that a version compares with nil is nil more often.
-func (b *builder) argsOf(e *entry) []worker.Value {
-	first := 0
-	if e.method {
-		first = 1
-	}
+// argsOf makes the arguments of a function from the first one on. One that a version compares with nil is nil more often.
+func (b *builder) argsOf(e *entry, first int) []worker.Value {
 	args := b.args(e.params[first:])
 	for i := range args {
 		if b.asksNil(e, first+i) && b.chance(8) {
