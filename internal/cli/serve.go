@@ -222,6 +222,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	} else {
 		watch()
 	}
+	working.Go(func() { boundMemory(ctx, sys) })
 	working.Go(func() { answering.Rules.Run(ctx) })
 	working.Go(func() { recordings.Run(ctx, func(err error) { log.Error("keeping the shelf", "err", err) }) })
 	if scraper := answering.Scraper; scraper != nil {
