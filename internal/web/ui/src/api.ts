@@ -58,7 +58,8 @@ class Server implements Api {
   }
 
   async stop(path: string, pairs: Pair[]): Promise<void> {
-    await fetch(location.origin + path + queryString(pairs), { method: "DELETE" }).catch(() => {}); // who waits for the answer is told
+    // Without a cache: Chromium lets a request wait for 20 s while another one with the same address is under way.
+    await fetch(location.origin + path + queryString(pairs), { method: "DELETE", cache: "no-store" }).catch(() => {}); // who waits for the answer is told
   }
 
   async text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string> {
