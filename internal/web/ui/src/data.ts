@@ -203,7 +203,7 @@ export function useAhead(path: string, pairs: Pair[]): void {
   useEffect(() => {
     if (key === "" || kept.has(key)) return;
     const timer = setTimeout(() => {
-      if (asking > 0) return;
+      if (asking > 0 || coming?.key === key || kept.has(key)) return; // the panel may have been made anew meanwhile
       coming?.stop.abort();
       const stop = new AbortController();
       const mine = { key, got: api.json<unknown>(path, pairs, stop.signal), stop };
