@@ -22,6 +22,7 @@ func boundMemory(ctx context.Context, sys *System) {
 	if sys.Env("GOGC") != "" || sys.Env("GOMEMLIMIT") != "" {
 		return
 	}
+	debug.SetGCPercent(100) // commands do not collect before there is something worth it: see collectLater
 	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
