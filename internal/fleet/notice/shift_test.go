@@ -1,7 +1,6 @@
 package notice
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -31,11 +30,7 @@ func TestShiftOfMemory(t *testing.T) {
 		cpu  *memory
 		want int
 	}{{"only memory", nil, 1}, {"as much CPU time as before", fill(1), 0}, {"more CPU time, which tells it", fill(3), 0}} {
-		events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer events.Close()
+		events := openEvents(t)
 		heap := fill(3)
 		s := &service{tenant: "t", name: "shop", memories: map[string]*memory{recording.Heap: heap}}
 		if c.cpu != nil {
@@ -56,11 +51,7 @@ func TestShiftHasBegun(t *testing.T) {
 	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
 	const step = 5 * time.Minute
 	for _, c := range []struct{ more, want int }{{1, 0}, {shiftSteps, 1}} {
-		events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer events.Close()
+		events := openEvents(t)
 		m := newMemory(1)
 		f := m.names.id(&profile.Function{Name: "main.handle"})
 		for i := range 2 * shiftSteps {

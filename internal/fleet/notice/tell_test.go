@@ -24,11 +24,7 @@ func TestCollectorIsListedWithItsCause(t *testing.T) {
 		{"allocates less", -0.2, 5 * time.Minute, 2},
 		{"long before", 0.2, 3 * time.Hour, 2},
 	} {
-		events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer events.Close()
+		events := openEvents(t)
 		n := New(Options{Events: events})
 		m := newMemory(1)
 		change := func(kind, column, function string, source event.Source, at time.Time, share float64) {
@@ -56,11 +52,7 @@ func TestCollectorIsListedWithItsCause(t *testing.T) {
 // TestOneCauseOfTwoKinds tells what allocates more and then costs more as one event, in that order, and again after a restart.
 func TestOneCauseOfTwoKinds(t *testing.T) {
 	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
-	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer events.Close()
+	events := openEvents(t)
 	m := newMemory(1)
 	caller := m.names.id(&profile.Function{Name: "main.discount"})
 	change := func(kind, column, function string, later time.Duration, share float64) {
@@ -96,11 +88,7 @@ func TestOneCauseOfTwoKinds(t *testing.T) {
 // TestOneCauseOfTwoKindsInAnyOrder has the CPU time told first, as where a version is compared with the one before it.
 func TestOneCauseOfTwoKindsInAnyOrder(t *testing.T) {
 	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
-	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer events.Close()
+	events := openEvents(t)
 	m := newMemory(1)
 	for _, kind := range []string{recording.CPU, recording.Heap, recording.CPU, recording.Heap} {
 		function := map[string]string{recording.CPU: "regexp.MustCompile", recording.Heap: "main.discount"}[kind]
@@ -121,11 +109,7 @@ func TestOneCauseOfTwoKindsInAnyOrder(t *testing.T) {
 // TestBesideLarge leaves out a small change near a large one.
 func TestBesideLarge(t *testing.T) {
 	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
-	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer events.Close()
+	events := openEvents(t)
 	for i, c := range []struct {
 		function string
 		later    time.Duration
@@ -145,4 +129,14 @@ func TestBesideLarge(t *testing.T) {
 			t.Errorf("after change %d there are %d events, want %d", i, len(all), c.want)
 		}
 	}
+}
+
+func openEvents(t *testing.T) *event.Log {
+	t.Helper()
+	events, err := event.Open(filepath.Join(t.TempDir(), "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { events.Close() })
+	return events
 }
