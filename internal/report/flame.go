@@ -31,6 +31,7 @@ type FlameNode struct {
 	Before   *Cost2       // in a diff: what it cost before
 	Width    int64        // in a picture, where that is not the magnitude of Cum
 	Calls    int          // right below it, of which Children are those to be shown
+	Left     int64        // how wide the calls below it are that are not among Children
 	Children []*FlameNode // heaviest first
 }
 
@@ -109,6 +110,7 @@ type FlameRow struct {
 	Inline []int8  `json:"inline"`           // 1 where the call is inlined
 	Width  []int64 `json:"width,omitempty"`  // where some are not the magnitude of cum
 	Before []int64 `json:"before,omitempty"` // cum in the base
+	Left   []int64 `json:"left,omitempty"`   // how wide the calls below are together that are not in the next row, where some are
 }
 
 // Columns cuts the tree into rows. Calls of no width are left out.
@@ -138,7 +140,9 @@ func (t FlameTree) Columns() FlameColumns {
 		var r FlameRow
 		var next []placed
 		var widths []int64
+		var left []int64
 		own := false // some widths are not those of cum
+		cut := false // some calls are left out
 		end := int64(0)
 		for _, n := range level {
 			w := n.width()
@@ -153,6 +157,8 @@ func (t FlameTree) Columns() FlameColumns {
 			r.Inline = append(r.Inline, inline)
 			widths = append(widths, w)
 			own = own || n.Width != 0
+			left = append(left, n.Left)
+			cut = cut || n.Left != 0
 			if n.Before != nil {
 				r.Before = append(r.Before, n.Before.Cum)
 			}
@@ -167,6 +173,9 @@ func (t FlameTree) Columns() FlameColumns {
 		}
 		if own {
 			r.Width = widths
+		}
+		if cut {
+			r.Left = left
 		}
 		out.Rows = append(out.Rows, r)
 		level = next

@@ -29,7 +29,10 @@ func TestTracesWithoutALimitAreThousand(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Traces) != want {
 			t.Errorf("%q: %d traces, want %d; error %v", query, len(got.Traces), want, err)
 		}
-		if note := fmt.Sprintf("the first %d of 3000 samples", want); want < 3000 && !strings.Contains(got.Notes.String(), note) {
+		if want < 3000 && !strings.Contains(string(got.Traces[0]), `"f2999"`) {
+			t.Errorf("%q: begins with %.200s, want the heaviest sample", query, got.Traces[0])
+		}
+		if note := fmt.Sprintf("the %d heaviest of 3000 samples", want); want < 3000 && !strings.Contains(got.Notes.String(), note) {
 			t.Errorf("%q: notes %q lack %q", query, got.Notes, note)
 		}
 	}

@@ -67,10 +67,13 @@ func TestPageRealColors(t *testing.T) {
 					p.visit("/overview")
 					eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
 					p.visit("/flame?invert=1&ui.color=" + mode)
-					got := eval[struct{ Boxes, Gray, Edges int }](p, countGray)
+					got := eval[struct{ Boxes, Gray, Edges, Width, Bare int }](p, countGray)
 					t.Logf("%s, %s: of %d pixels of boxes %d are gray, %d edges", mode, theme, got.Boxes, got.Gray, got.Edges)
 					if got.Boxes < 50_000 || got.Gray > got.Boxes/50 {
 						t.Errorf("%s, %s: of %d pixels of boxes %d are gray, want 2%% at most", mode, theme, got.Boxes, got.Gray)
+					}
+					if got.Bare > got.Width/100 {
+						t.Errorf("%s, %s: of %d columns %d have nothing below the box of all", mode, theme, got.Width, got.Bare)
 					}
 				}
 			}
@@ -79,7 +82,8 @@ func TestPageRealColors(t *testing.T) {
 }
 
 // countGray counts what the calls of a picture are painted with: pixels of boxes, and those among them that are gray without being in
-// the legend. Paper is what the corner of the last row is; letters and edges are as dark or as light as only they are.
+// the legend or the color of all, which small calls have that are not drawn one by one. It also counts the columns in which nothing is
+// below the box of all. Paper is what the corner of the last row is; letters and edges are as dark or as light as only they are.
 const countGray = `(() => {
 	const from = document.querySelector("canvas");
 	const c = new OffscreenCanvas(from.width, from.height).getContext("2d", { willReadFrequently: true });
@@ -88,6 +92,7 @@ const countGray = `(() => {
 	const d = c.getImageData(0, first, from.width, from.height - first).data;
 	const rgb = (s) => s.match(/\d+/g).map(Number);
 	const known = [...document.querySelectorAll(".legend .dot")].map((e) => rgb(getComputedStyle(e).backgroundColor));
+	known.push([...c.getImageData(from.width - 9, first / 2, 1, 1).data]);
 	const paper = rgb(getComputedStyle(document.body).backgroundColor);
 	const near = (a, r, g, b, by) => Math.abs(a[0] - r) <= by && Math.abs(a[1] - g) <= by && Math.abs(a[2] - b) <= by;
 	const dark = document.documentElement.dataset.theme === "dark";
@@ -100,7 +105,13 @@ const countGray = `(() => {
 		if (Math.max(r, g, b) < (dark ? 60 : 100)) edges++;
 		else gray++;
 	}
-	return { Boxes: boxes, Gray: gray, Edges: edges };
+	let bare = 0;
+	const nothing = (x) => {
+		const i = (Math.round(first / 5) * from.width + x) * 4;
+		return near(paper, d[i], d[i + 1], d[i + 2], 12);
+	};
+	for (let x = 1; x < from.width; x++) if (nothing(x - 1) && nothing(x)) bare++; // an edge may be as dark as the paper
+	return { Boxes: boxes, Gray: gray, Edges: edges, Width: from.width, Bare: bare };
 })()`
 
 // Each hit of a search is seen: where it is, however narrow, the picture differs from one in which nothing is found.

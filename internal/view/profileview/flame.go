@@ -205,10 +205,13 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 		for _, b := range below {
 			switch {
 			case depth == q.Depth && q.Depth > 0:
+				to.Left += f.width(b, q.Gone)
 			case t.Sums[b].Weight < out.Below:
 				out.Dropped++
+				to.Left += f.width(b, q.Gone)
 			case depth == maxFlameDepth:
 				deep++
+				to.Left += f.width(b, q.Gone)
 			default:
 				queue.push(pending{call: b, weight: t.Sums[b].Weight, parent: to, depth: depth + 1, seq: seq})
 				seq++
@@ -224,6 +227,9 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 		add(next.call, n, next.depth)
 	}
 	out.Of = out.Shown + len(queue)
+	for _, p := range queue {
+		p.parent.Left += f.width(p.call, q.Gone)
+	}
 	if deep > 0 {
 		out.Notes = slices.Clip(out.Notes)
 		out.Notes.Add("stacks are cut below ", maxFlameDepth, " frames, where they make ", deep, " more calls; ", hint.Option{Name: "show-from"}, " starts them further down")
@@ -248,6 +254,18 @@ func (f *Flames) node(at uint32, gone bool) *report.FlameNode {
 		n.Width = s.Weight // samples that cancel each other out are still there to be seen
 	}
 	return n
+}
+
+// width returns how wide a call is painted.
+func (f *Flames) width(at uint32, gone bool) int64 {
+	switch s := &f.tree.Sums[at]; {
+	case f.tree.Before == nil:
+		return s.Weight
+	case gone:
+		return s.Width
+	default:
+		return unit.Abs(s.Value)
+	}
 }
 
 // A pending call waits for being put below its parent.

@@ -1,18 +1,21 @@
 package profileview
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Traces shows every sample with its stack.
+// Traces shows every sample with its stack, in the order of the profile. With a limit, it shows the heaviest samples, the heaviest first.
 func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 	a, err := ask(in, q)
 	if err != nil {
@@ -23,26 +26,67 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	table := calls.NewFrameTable(a.Profile, d, nil)
-	each := a.traces(table)
-	if n := a.Profile.NumSamples(); q.Limit > 0 {
-		if first := a.readable(table, q.Limit); first < n {
-			a.head.Notes = slices.Clip(a.head.Notes)
-			a.head.Notes.Add(fmt.Sprintf("showing the first %d of %d samples", first, n))
-			each = firstOf(each, first)
+	n := a.Profile.NumSamples()
+	if q.Limit <= 0 {
+		return &report.Traces{Head: a.head, Each: a.traces(table, numbers(n))}, nil
+	}
+	heaviest := a.heaviest(q.Limit)
+	if heaviest = heaviest[:a.readable(table, heaviest)]; len(heaviest) < n {
+		a.head.Notes = slices.Clip(a.head.Notes)
+		a.head.Notes.Add(fmt.Sprintf("showing the %d heaviest of %d samples", len(heaviest), n))
+	}
+	return &report.Traces{Head: a.head, Each: a.traces(table, slices.Values(heaviest))}, nil
+}
+
+// numbers yields 0 to n-1.
+func numbers(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
 		}
 	}
-	return &report.Traces{Head: a.head, Each: each}, nil
+}
+
+// heaviest returns at most limit samples, those with the largest values first.
+func (a *question) heaviest(limit int) []int {
+	values := a.Profile.Values(a.Type)
+	weight := func(i int) int64 {
+		if a.Mean {
+			return unit.Abs(calls.Per(values[i], a.Profile.Values(0)[i]))
+		}
+		return unit.Abs(values[i])
+	}
+	var out []int
+	least := int64(-1) // what others must weigh more than
+	cut := func() {
+		order.Stable(out, func(i, j int) int { return cmp.Compare(weight(j), weight(i)) })
+		if len(out) >= limit {
+			out = out[:limit]
+			least = weight(out[limit-1])
+		}
+	}
+	for i := range values {
+		if weight(i) <= least {
+			continue
+		}
+		if out = append(out, i); len(out)/2 >= limit {
+			cut()
+		}
+	}
+	cut()
+	return out
 }
 
 // mostTraceBytes is how much the names in traces may have together, when there is a limit.
 const mostTraceBytes = 32 << 20
 
-// readable returns how many of the first samples can be shown, of at most limit: fewer when their names are long.
-func (a *question) readable(table *calls.FrameTable, limit int) int {
+// readable returns how many of the samples can be shown: fewer when their names are long.
+func (a *question) readable(table *calls.FrameTable, samples []int) int {
 	var stack []uint32
 	size := 0
-	n := min(limit, a.Profile.NumSamples())
-	for i := range n {
+	for n, i := range samples {
 		stack = a.Profile.Stack(i, stack[:0])
 		for _, l := range stack {
 			for _, f := range table.Of(l) {
@@ -53,33 +97,21 @@ func (a *question) readable(table *calls.FrameTable, limit int) int {
 			size += len(l.Key) + len(l.Str)
 		}
 		if size > mostTraceBytes {
-			return max(i, 1)
+			return max(n, 1)
 		}
 	}
-	return n
+	return len(samples)
 }
 
-// firstOf yields no more than n of all.
-func firstOf[T any](all iter.Seq[T], n int) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		left := n
-		for x := range all {
-			if left == 0 || !yield(x) {
-				return
-			}
-			left--
-		}
-	}
-}
-
-func (a *question) traces(table *calls.FrameTable) iter.Seq[*report.Trace] {
+func (a *question) traces(table *calls.FrameTable, samples iter.Seq[int]) iter.Seq[*report.Trace] {
 	return func(yield func(*report.Trace) bool) {
 		p := a.Profile
 		sets := withUnits(p, a.units)
 		values := p.Values(a.Type)
 		var stack []uint32
 		var t report.Trace
-		for i, v := range values {
+		for i := range samples {
+			v := values[i]
 			stack = p.Stack(i, stack[:0])
 			t.Frames = t.Frames[:0]
 			for _, l := range stack {

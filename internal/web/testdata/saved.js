@@ -117,11 +117,26 @@ var saved = (() => {
           parent[i] = p;
         }
       }
+      const rest = above && restOf(above, tree.rows[rows.length - 1], x, w, parent);
       compares ||= r.before !== void 0 && r.before.length > 0;
-      rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent });
+      rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent, rest });
       nodes += n;
     }
     return { frames: tree.frames ?? [], rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+  }
+  function restOf(above, told, x, w, parent) {
+    if (!told.left) return void 0;
+    const out = { x: [], w: [], parent: [] };
+    for (let p = 0, i = 0; p < above.n; p++) {
+      let end = above.x[p];
+      for (; i < x.length && parent[i] === p; i++) end = x[i] + w[i];
+      if (told.left[p] > 0) {
+        out.x.push(end);
+        out.w.push(told.left[p]);
+        out.parent.push(p);
+      }
+    }
+    return out;
   }
 
   // src/saved.ts

@@ -410,6 +410,7 @@ export interface FlameRow {
   inline: number[];
   width?: number[];
   before?: number[];
+  left?: number[];
 }
 
 export interface FlameStep {

@@ -23,7 +23,7 @@ export function DiffView() {
         {others.length > 0 ? (
           <ul class="picks">{others.map((r) => <li><button onClick={() => go(put(state, "base", r.ref))}>{r.ref}</button></li>)}</ul>
         ) : (
-          <p>Only one recording is open. <code>hone web new.pprof old.pprof</code> opens two.</p>
+          <p>Only one recording is open. {session.takes && <>Drop another file into this page, or choose it with <b>Open…</b> above. </>}<code>hone web new.pprof old.pprof</code> opens two.</p>
         )}
       </Message>
     );

@@ -169,7 +169,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
             {percent(viewValue, data.total)} of {value(data.total, data.unit)}
             {data.whole !== data.total && <> · {percent(viewValue, data.whole)} of the whole profile</>}
             {data.inverted && " · inverted"}
-            {left > 0 && <span title={`each below ${value(data.below ?? 0, data.unit)}; zoom in to see them`}> · {count(left)} small calls not drawn</span>}
+            {left > 0 && <span title={`each below ${value(data.below ?? 0, data.unit)}; zoom in to see them`}> · {count(left)} small calls not drawn one by one</span>}
           </span>
         </div>
         <FlameCanvas model={model} window={w} unit={data.unit} total={data.total} upward={upward} mode={mode} palette={palette}

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asked, baseOf, metricOf, profiled, recordingOf, shows, useAnswer, useApp } from "./data";
-import { Check, Failure } from "./api";
+import { Check, Failure, Recording } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { OpenFiles, SavedViews } from "./files";
@@ -80,8 +80,8 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       <h1 class="hidden">{views.find((v) => v.name === state.view)?.title ?? "hone"}</h1>
       <Link to={home} href={href(home)} class="brand">hone</Link>
       {!ofFleet && <label class="pick"><span class="hidden">Recording</span>
-        <select value={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
-          {recordings.map((r) => <option value={r.ref} selected={r.ref === ref}>{describe(r.program, r.ref)}</option>)}
+        <select value={ref} title={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
+          {recordings.map((r) => <option value={r.ref} selected={r.ref === ref} title={r.ref}>{describe(r, recordings)}</option>)}
         </select>
       </label>}
       {metrics.length > 0 && <label class="pick narrow"><span class="hidden">Metric</span>
@@ -115,8 +115,14 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
 
 const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
-function describe(program: string | undefined, ref: string): string {
-  return program && !ref.includes(program) ? `${program} · ${ref}` : ref;
+/** describe names a recording as shortly as tells it from the others: a file without its folders, if no other one is called the same. */
+function describe({ program, ref }: Recording, all: Recording[]): string {
+  const ending = (n: number, r: string) => r.split("/").slice(-n).join("/");
+  let n = 1;
+  const file = !/^[a-z]+:/.test(ref) && ref.includes("/");
+  while (file && ending(n, ref) !== ref && all.some((r) => r.ref !== ref && ending(n, r.ref) === ending(n, ref))) n++;
+  const name = file ? ending(n, ref) : ref;
+  return program && !name.includes(program) ? `${program} · ${name}` : name;
 }
 
 const downloads: [format: string, doc: string][] = [

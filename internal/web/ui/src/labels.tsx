@@ -124,19 +124,19 @@ export function TracesView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const list = data.traces ?? [];
   if (list.length === 0) return <Nothing head={data} />;
-  const shown = [...list].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const unit = unitOf(list.map((t) => t.value), data.total, data.unit);
   return (
     <div class="main page scrolls" tabIndex={0} role="region" aria-label="Samples">
       <p class="quiet">
-        {list.length >= limit ? `The first ${count(limit)} samples. Filters choose others; hone traces REF writes all of them.` : `All ${count(list.length)} samples.`}
+        {list.length >= limit ? "Filters choose others; hone traces REF writes all of them." : `All ${count(list.length)} samples.`}
       </p>
       <Notes notes={data.notes} />
       <table class="plain traces">
         <thead><tr><th scope="col" class="num">{data.metric}</th><th scope="col">labels</th><th scope="col">stack, innermost frame first</th></tr></thead>
         <tbody>
-          {shown.map((t) => (
+          {list.map((t) => (
             <tr>
-              <td class="num">{value(t.value, data.unit)}</td>
+              <td class="num">{value(t.value, data.unit, unit)}</td>
               <td>
                 {(t.labels ?? []).map((l) => {
                   const text = l.text ?? value(l.number ?? 0, l.unit ?? "");

@@ -1,7 +1,7 @@
 // The tree of a flame graph, level by level: each row is arrays sorted by x, so that what is in sight is found by binary
 // search and a tree of any depth is read without recursion.
 
-import { AnyFrame, Tree } from "./api";
+import { AnyFrame, FlameRow, Tree } from "./api";
 
 export interface Row {
   n: number;
@@ -13,6 +13,14 @@ export interface Row {
   before: number[] | undefined;
   inline: number[] | undefined;
   parent: Int32Array; // in the row above
+  rest?: Rest | undefined;
+}
+
+/** A Rest is the small calls of a row that an answer leaves out, in one box for all below the same call of the row above. */
+export interface Rest {
+  x: number[];
+  w: number[];
+  parent: number[];
 }
 
 export interface Model {
@@ -69,11 +77,28 @@ function modelOf(tree: Tree): Model {
         parent[i] = p;
       }
     }
+    const rest = above && restOf(above, tree.rows[rows.length - 1], x, w, parent);
     compares ||= r.before !== undefined && r.before.length > 0;
-    rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent });
+    rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent, rest });
     nodes += n;
   }
   return { frames: tree.frames ?? [], rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+}
+
+/** restOf puts what is left out of a row right of the calls that are in it. */
+function restOf(above: Row, told: FlameRow, x: Float64Array, w: Float64Array, parent: Int32Array): Rest | undefined {
+  if (!told.left) return undefined;
+  const out: Rest = { x: [], w: [], parent: [] };
+  for (let p = 0, i = 0; p < above.n; p++) {
+    let end = above.x[p];
+    for (; i < x.length && parent[i] === p; i++) end = x[i] + w[i];
+    if (told.left[p] > 0) {
+      out.x.push(end);
+      out.w.push(told.left[p]);
+      out.parent.push(p);
+    }
+  }
+  return out;
 }
 
 export function frameAt(m: Model, p: Place): AnyFrame | undefined {

@@ -4,7 +4,8 @@
 // longer than painting them, so what does not fit into a frame is written in the next one.
 
 import { ColorMode, Palette, changeColor, colorOf, isDark, isForced } from "./colors";
-import { Model, Place, Row, Window, from } from "./model";
+import { percent } from "./format";
+import { Model, Place, Rest, Row, Window, from } from "./model";
 import { functionOf, shorter } from "./names";
 
 export const rowHeight = 20;
@@ -19,6 +20,8 @@ const squeeze = 1.45; // by how much narrower than they are small letters may be
 const leastText = 11; // less would hold one letter
 const smallText = 30; // boxes from here on have letters of the usual size
 const hairline = 0.35; // how dark a line between two boxes is that are too narrow for an edge
+const leastRest = 1; // a narrower box of small calls would look like one of them
+const leastRestText = 60; // room for a few words, which need not be measured in less
 const flag = 10; // how wide and high the mark of a finding is
 const mostLabels = 50_000; // that are kept; each width of a box has its own
 
@@ -205,6 +208,7 @@ export class Brush {
     for (const d of lines) {
       const r = this.model.rows[w.top.row + d];
       if (r) this.line(s, r, d, w, scale, look, outlined, to);
+      if (d > 0 && r?.rest) this.rest(s, r.rest, this.model.rows[w.top.row + d - 1], d, w, scale, look, to);
     }
     ctx.fillStyle = p.run;
     fill(ctx, to.runs, 0, height);
@@ -350,6 +354,27 @@ export class Brush {
       if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
     }
     flush(Infinity);
+  }
+
+  // The small calls that an answer leaves out have the color of their caller, as pale as what a search did not find.
+  private rest(s: Surface, rest: Rest, above: Row, d: number, w: Window, scale: number, look: Look, to: Layers): void {
+    const p = look.palette;
+    const y = lineTop(s, look, d);
+    for (let i = 0; i < rest.x.length; i++) {
+      const x = (rest.x[i] - w.x0) * scale;
+      if (x >= s.width || rest.x[i] >= w.x1) break;
+      const left = Math.round(Math.max(0, x) * s.ratio) / s.ratio;
+      const box = Math.round(Math.min(s.width, x + rest.w[i] * scale) * s.ratio) / s.ratio - left - 1;
+      if (box < leastRest) continue;
+      const f = above.frame[rest.parent[i]];
+      const color = look.mode === "change" && above.before ? p.same : f < 0 ? p.all : this.colors[f];
+      const layers = f < 0 ? to.full : to.pale; // the box of all is pale already
+      const boxes = layers.get(color);
+      if (boxes) boxes.push(left, y, box);
+      else layers.set(color, [left, y, box]);
+      const text = `small calls ${percent(rest.w[i], this.model.width)}`;
+      if (box >= leastRestText && measure(s.ctx, text) <= box - 2 * padding) to.weak.push({ text, x: left + padding, y: y + (rowHeight - 1) / 2 + 0.5, line: d, most: undefined });
+    }
   }
 
   /** changed returns the rows that look different, or nothing where all may. */

@@ -231,7 +231,7 @@ export function Delta({ from, to: now, unit, chosen }: { from: number; to: numbe
   );
 }
 
-/** Share prints part of whole with a bar. */
-export function Share({ part, whole }: { part: number; whole: number }) {
-  return <span class="share"><Bar part={part} whole={whole} /><span class="num">{percent(part, whole)}</span></span>;
+/** Share prints part of whole, with a bar that is as long as there is room for the most that stands in its column. */
+export function Share({ part, whole, most = whole }: { part: number; whole: number; most?: number }) {
+  return <span class="share"><Bar part={part} whole={most} /><span class="num">{percent(part, whole)}</span></span>;
 }

@@ -40,10 +40,12 @@ export function TopView() {
   const rec = recordingOf(app);
   const by = get(state, "by") || "function";
   const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat, r.cum, r.before?.flat ?? 0, r.before?.cum ?? 0]), data.total, data.unit);
+  const largest = (key: "flat" | "cum") => (data.rows ?? []).reduce((m, r) => Math.max(m, Math.abs(r[key])), 0);
+  const most = { flat: largest("flat"), cum: largest("cum") };
   const compared = data.before !== undefined;
   const both = (key: "flat" | "cum"): Column<TopRow>[] => {
     const now: Column<TopRow> = { name: key, key, number: true, sort: true, roomy: compared && key === "cum", cell: (r) => value(r[key], data.unit, unit) };
-    if (!compared) return [now, { name: "of total", key: key + "%", number: true, roomy: true, cell: (r) => <Share part={r[key]} whole={data.total} /> }];
+    if (!compared) return [now, { name: "of total", key: key + "%", number: true, roomy: true, cell: (r) => <Share part={r[key]} whole={data.total} most={most[key]} /> }];
     return [
       { name: key + " before", key: key + " before", number: true, roomy: true, cell: (r) => value(r.before?.[key] ?? 0, data.unit, unit) },
       now,
