@@ -128,6 +128,7 @@ const shares = new Set(["share", "share_of_all_time", "runtime_share", "time_col
 function told(f: GCFinding): string {
   return f.numbers.map((n) => {
     if (shares.has(n.name)) return `${n.name.replaceAll("_", " ")} ${percent(n.value, 1)}`;
+    if (n.name === "cycles") return `${count(n.value)} ${n.value === 1 ? "cycle" : "cycles"}`;
     const v = n.unit === "nanoseconds" || n.unit === "bytes" ? value(Math.round(n.value), n.unit) : n.unit === "percent" ? number(n.value) + "%" : number(n.value) + (n.unit ? " " + n.unit : "");
     return `${n.name.replaceAll("_", " ")} ${v}`;
   }).join(", ");
