@@ -43,6 +43,9 @@ func flameRows(root *report.FlameNode, width, least float64) [][]flameBox {
 				next = addBox(next, flameBox{c, x, w, 1}, least)
 				x += w
 			}
+			if b.node.Left > 0 && whole > 0 {
+				next = addBox(next, flameBox{x: x, w: width * float64(b.node.Left) / whole, frames: b.node.Calls - len(b.node.Children)}, least)
+			}
 		}
 		row = slices.DeleteFunc(next, func(b flameBox) bool { return b.node == nil && b.w < least })
 	}
@@ -56,7 +59,7 @@ func addBox(row []flameBox, b flameBox, least float64) []flameBox {
 	}
 	if n := len(row); n > 0 && row[n-1].node == nil && b.x-row[n-1].x-row[n-1].w < least {
 		row[n-1].w = b.x + b.w - row[n-1].x
-		row[n-1].frames++
+		row[n-1].frames += b.frames
 		return row
 	}
 	b.node = nil

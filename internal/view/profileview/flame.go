@@ -230,6 +230,9 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	for _, p := range queue {
 		p.parent.Left += f.width(p.call, q.Gone)
 	}
+	if t.Inverted && t.Before == nil && root == calls.RootCall {
+		out.Accounted = out.Root.Cum - out.Root.Left // what the functions in the first row cost by themselves
+	}
 	if deep > 0 {
 		out.Notes = slices.Clip(out.Notes)
 		out.Notes.Add("stacks are cut below ", maxFlameDepth, " frames, where they make ", deep, " more calls; ", hint.Option{Name: "show-from"}, " starts them further down")
