@@ -35,6 +35,7 @@ const (
 // serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
 func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) bool) string {
 	t.Helper()
+	testrun.Live(t, "goes through pages in a browser")
 	f := storetest.Small()
 	now := func() time.Time { return f.Start.Add(10 * time.Minute) }
 	m := storetest.NewMemory()

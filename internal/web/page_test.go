@@ -72,7 +72,7 @@ type page struct {
 	pardon string // what the console may say as often as it likes
 }
 
-// smoke is the test of the page that runs without -tags live: it opens every view.
+// smoke is the test of the page that runs without -tags live, but for a short run: it opens every view.
 const smoke = "TestPageViews/cpu"
 
 // open opens a tab of a size at the first page of a server. When the test ends the console must have been silent.
@@ -80,6 +80,9 @@ func open(t *testing.T, first string, width, height int64) *page {
 	t.Helper()
 	if t.Name() != smoke {
 		testrun.Live(t, "goes through pages in a browser")
+	}
+	if testing.Short() {
+		t.Skip("starts a browser")
 	}
 	browserCtx, err := chromium()
 	if errors.Is(err, errNoChromium) {
