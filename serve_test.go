@@ -262,6 +262,9 @@ func TestSharedToken(t *testing.T) {
 
 // Findings in profiles of a store say what all processes pay, and have patches, though the program was built elsewhere.
 func TestAdviseStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles patches")
+	}
 	s := startServe(t, filepath.Join(t.TempDir(), "data"))
 	t.Setenv("HONE_STORE", s.url)
 	module := filepath.Join(t.TempDir(), "hi")

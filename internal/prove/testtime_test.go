@@ -15,6 +15,9 @@ import (
 
 // Tests that take longer than they may do not hold up a change, and leave it unproven.
 func TestTestTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds two versions")
+	}
 	dir := t.TempDir()
 	const code = "package slow\n\nfunc Twice(n int) int { return 2 * n }\n"
 	const alive = "alive" // a file that the tests of both versions write to as long as they run

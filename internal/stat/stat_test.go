@@ -123,6 +123,9 @@ func trial(p Plan, r *rand.Rand, noise func(*rand.Rand) float64, shift float64, 
 
 // A whole trial, with all its looks, calls a change where there is none at most as often as promised.
 func TestFalseCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates thousands of trials")
+	}
 	for name, noise := range noises {
 		for alpha, trials := range map[float64]float64{0.01: 200, 0.1: 600} {
 			r := rand.New(rand.NewPCG(5, 6))

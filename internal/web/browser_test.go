@@ -77,6 +77,9 @@ func run2() []byte {
 func TestPageViews(t *testing.T) {
 	for kind, b := range kinds(t) {
 		t.Run(kind, func(t *testing.T) {
+			if kind == "labels" {
+				testrun.Nightly(t, "TestPageAccessibility goes through its tabs")
+			}
 			url := serve(t, b)
 			p := open(t, url, 1280, 800)
 			for _, view := range pageViews {
@@ -450,36 +453,23 @@ func TestPageCSP(t *testing.T) {
 // axe-core finds nothing in any tab of any kind of page, in either theme: neither what breaks a rule of WCAG nor what it calls best practice.
 func TestPageAccessibility(t *testing.T) {
 	testrun.Live(t, "goes through pages in a browser")
-	axe, err := os.ReadFile("testdata/axe/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := map[string]bool{}
 	for _, kind := range pageKinds(t) {
 		t.Run(kind.name, func(t *testing.T) {
 			p, tabs := kind.tabs(t, 1280, 800)
-			check := func(path, theme, rules string) {
+			tabs = others(t, tabs, seen)
+			if kind.name == "labels" {
+				tabs = append(tabs, "/flame?ui.q=net&ui.sel=runtime.mallocgc&focus=net", "/calltree?invert=1", "/sandwich?arg=runtime.mallocgc")
+			}
+			for _, path := range tabs {
 				if view, query, _ := strings.Cut(path, "?"); view == "/traces" {
 					path = view + "?limit=50&" + query // more of the same takes half a minute
 				}
 				p.visit(path)
-				eval[bool](p, string(axe)+";true")
-				found := eval[[]string](p, `axe.run(document, { resultTypes: ["violations"]`+rules+` }).then((r) => r.violations.flatMap((v) =>
-					v.nodes.slice(0, 3).map((n) => v.impact + ": " + v.help + " (" + v.id + "): " + n.html.slice(0, 300) + " " + n.failureSummary.slice(0, 300))))`)
-				for _, v := range found {
-					t.Errorf("%s, %s: %s", path, theme, v)
+				if problem := p.text(".problem"); problem != "" {
+					t.Errorf("%s shows a problem: %s", path, problem)
 				}
-			}
-			// The themes differ in their colors only.
-			for theme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast"]`} {
-				eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
-				for _, tab := range tabs {
-					check(tab, theme, rules)
-				}
-				if kind.name == "labels" {
-					check("/flame?ui.q=net&ui.sel=runtime.mallocgc&focus=net", theme, rules)
-					check("/calltree?invert=1", theme, rules)
-					check("/sandwich?arg=runtime.mallocgc", theme, rules)
-				}
+				p.accessible(path, "html")
 			}
 		})
 	}

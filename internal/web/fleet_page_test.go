@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
+	"github.com/hone-perf/hone/internal/testrun"
 	"github.com/hone-perf/hone/internal/web"
 )
 
@@ -35,6 +35,7 @@ const (
 // serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
 func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) bool) string {
 	t.Helper()
+	testrun.Live(t, "goes through pages in a browser")
 	f := storetest.Small()
 	now := func() time.Time { return f.Start.Add(10 * time.Minute) }
 	m := storetest.NewMemory()
@@ -304,38 +305,29 @@ func TestPageFleetToken(t *testing.T) {
 	}
 }
 
-// All pages fit on a narrow screen, and axe-core finds nothing serious in either theme. SHOTS=FOLDER keeps pictures of them, which somebody should
-// look at.
+// All pages fit on a narrow screen, and axe-core finds nothing in them.
 func TestPageFleetAccessibility(t *testing.T) {
-	axe, err := os.ReadFile("testdata/axe/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
 	address := serveFleet(t, nil, nil)
 	ref := "ref=" + url.QueryEscape("store:service-0@-24h")
-	for _, width := range []int64{390, 1280} {
+	widths := []int64{390, 1280}
+	if !testrun.InNightly() {
+		testrun.Left(t, t.Name()+"/1280", "goes through the pages once more; TestPageAccessibility has most of them that wide")
+		widths = widths[:1]
+	}
+	for _, width := range widths {
 		p := open(t, address+"/", width, 844)
 		p.url = address
 		p.visit("/")
-		for _, theme := range []string{"light", "dark"} {
-			eval[bool](p, fmt.Sprintf(`(localStorage.setItem("hone-theme", %q), true)`, theme))
-			for name, path := range map[string]string{
-				"services": "/", "service": "/service?" + ref + "&ui.by=version", "heat": "/heat?" + ref, "events": "/events", "shelf": "/shelf",
-				"flame": "/flame?" + ref, "diff": "/diff?" + ref + "&base=" + url.QueryEscape(`store:service-0{version="v0"}@-24h`),
-			} {
-				p.visit(path)
-				if over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-					t.Errorf("%s is %d pixels wider than the screen of %d", path, over, width)
-				}
-				if folder := os.Getenv("SHOTS"); folder != "" {
-					p.shot(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, width, theme)))
-				}
-				eval[bool](p, string(axe)+";true")
-				for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) =>
-					/serious|critical/.test(v.impact) ? v.nodes.map((n) => v.help + ": " + n.html.slice(0, 300) + " " + n.failureSummary) : []))`) {
-					t.Errorf("%s, %s: %s", path, theme, v)
-				}
+		for name, path := range map[string]string{
+			"services": "/", "service": "/service?" + ref + "&ui.by=version", "heat": "/heat?" + ref, "events": "/events", "shelf": "/shelf",
+			"flame": "/flame?" + ref, "diff": "/diff?" + ref + "&base=" + url.QueryEscape(`store:service-0{version="v0"}@-24h`),
+		} {
+			p.visit(path)
+			if over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+				t.Errorf("%s is %d pixels wider than the screen of %d", path, over, width)
 			}
+			p.shoot(fmt.Sprintf("%s-%d", name, width))
+			p.accessible(path, "html")
 		}
 		// What is behind the buttons above.
 		for _, button := range []string{"time", "label", "compare", "edit"} {
@@ -345,14 +337,8 @@ func TestPageFleetAccessibility(t *testing.T) {
 			if right := eval[float64](p, `document.querySelector(".drop").getBoundingClientRect().right`); right > float64(width) {
 				t.Errorf("the box of %s ends at %v of %d pixels", button, right, width)
 			}
-			if folder := os.Getenv("SHOTS"); folder != "" {
-				p.shot(filepath.Join(folder, fmt.Sprintf("box-%s-%d.png", button, width)))
-			}
-			eval[bool](p, string(axe)+";true")
-			for _, v := range eval[[]string](p, `axe.run(document.querySelector(".selections"), { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) =>
-				/serious|critical/.test(v.impact) ? v.nodes.map((n) => v.help + ": " + n.html.slice(0, 300) + " " + n.failureSummary) : []))`) {
-				t.Errorf("the box of %s: %s", button, v)
-			}
+			p.shoot(fmt.Sprintf("box-%s-%d", button, width))
+			p.accessible("the box of "+button, ".selections")
 			p.key(kb.Escape)
 			p.wait(`document.querySelector(".drop") === null`)
 		}
@@ -367,18 +353,6 @@ func TestPageFleetEmpty(t *testing.T) {
 	p.visit("/")
 	if got := p.text("main"); !strings.Contains(got, "There are no profiles yet") || !strings.Contains(got, address+"/api/v1/profiles?service=shop") {
 		t.Errorf("an empty store shows %q", got)
-	}
-}
-
-// shot writes a picture of the page.
-func (p *page) shot(file string) {
-	p.t.Helper()
-	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err == nil {
-		err = os.WriteFile(file, picture, 0o666)
-	}
-	if err != nil {
-		p.t.Fatal(err)
 	}
 }
 

@@ -72,7 +72,7 @@ type page struct {
 	pardon string // what the console may say as often as it likes
 }
 
-// smoke is the test of the page that runs without -tags live: it opens every view.
+// smoke is the test of the page that runs without -tags live, but for a short run: it opens every view.
 const smoke = "TestPageViews/cpu"
 
 // open opens a tab of a size at the first page of a server. When the test ends the console must have been silent.
@@ -80,6 +80,9 @@ func open(t *testing.T, first string, width, height int64) *page {
 	t.Helper()
 	if t.Name() != smoke {
 		testrun.Live(t, "goes through pages in a browser")
+	}
+	if testing.Short() {
+		t.Skip("starts a browser")
 	}
 	browserCtx, err := chromium()
 	if errors.Is(err, errNoChromium) {
@@ -252,6 +255,50 @@ func (p *page) colors() int {
 		for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]);
 		return seen.size;
 	})()`)
+}
+
+// axe is axe-core, which checks pages for what people cannot read or reach.
+var axe = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("testdata/axe/axe.min.js") })
+
+// accessible holds that axe-core finds nothing in the first element that matches, in either theme: neither what breaks a rule of WCAG nor what it
+// calls best practice. It leaves two things to a nightly run. The themes differ in their colors only, so the other rules are checked in one of
+// them. Tables have hundreds of rows of the same elements, classes and colors, of which two are kept. So it comes last on a page.
+func (p *page) accessible(where, selector string) {
+	p.t.Helper()
+	source, err := axe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	eval[bool](p, string(source)+";true")
+	all := ""
+	if selector != "html" {
+		all = `, rules: { "heading-order": { enabled: false } }` // what comes before is not looked at
+	}
+	dark := `, runOnly: ["color-contrast"]`
+	if testrun.InNightly() {
+		dark = all
+	} else {
+		testrun.Left(p.t, "axe-core in pages, the rest", "all rules in both themes, and rows that are like others")
+		eval[bool](p, `(() => {
+			const seen = new Map();
+			for (const row of document.querySelectorAll("tr, li")) {
+				const key = [row, ...row.querySelectorAll("*")].map((e) => [e.tagName, e.className, e.getAttributeNames(), e.role, e.style?.color, e.style?.background,
+					e.textContent.trim() === ""].join()).join(";");
+				seen.set(key, (seen.get(key) ?? 0) + 1);
+				if (seen.get(key) > 2) row.remove();
+			}
+			return true;
+		})()`)
+	}
+	for theme, rules := range map[string]string{"light": all, "dark": dark} {
+		p.media("", "prefers-color-scheme="+theme)
+		p.settled()
+		for _, v := range eval[[]string](p, fmt.Sprintf(`axe.run(%q, { resultTypes: ["violations"]%s }).then((r) => r.violations.flatMap((v) =>
+			v.nodes.slice(0, 3).map((n) => v.impact + ": " + v.help + " (" + v.id + "): " + n.html.slice(0, 300) + " " + n.failureSummary.slice(0, 300))))`, selector, rules)) {
+			p.t.Errorf("%s, %s: %s", where, theme, v)
+		}
+	}
+	p.media("")
 }
 
 // getJSON asks the server what the page asks.

@@ -1,23 +1,19 @@
 package web_test
 
 import (
-	"os"
-	"path/filepath"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/hone-perf/hone/internal/testrun"
 	"github.com/hone-perf/hone/internal/web"
 )
 
 // A recording of a program that leaks lands on what is unusual, and each symptom leads to the page that shows it.
 func TestPageRun(t *testing.T) {
-	axe, err := os.ReadFile("testdata/axe/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := open(t, serveRecordings(t, web.Leaky(t)), 1280, 800)
 	p.visit("/")
 	unusual := p.text(".symptoms")
@@ -26,33 +22,28 @@ func TestPageRun(t *testing.T) {
 			t.Errorf("unusual is %q, which lacks %q", unusual, want)
 		}
 	}
-	shot := func(name string) {
-		if dir := os.Getenv("SHOTS"); dir != "" {
-			p.shot(filepath.Join(dir, name+".png"))
-		}
+	widths := []int64{1280, 390}
+	if !testrun.InNightly() {
+		testrun.Left(t, t.Name()+", as wide as a desktop", "axe-core goes through the pages once more")
+		widths = widths[1:]
 	}
-	for _, size := range []int64{390, 1280} {
-		p.do(chromedp.EmulateViewport(size, 900))
-		for _, theme := range []string{"light", "dark"} {
-			p.media("", "prefers-color-scheme="+theme)
-			for _, page := range []struct{ path, want string }{
-				{"/overview", "Unusual about this run"},
-				{"/goroutines", "58 goroutines, in 2 places"},
-				{"/mem", "main.keep"},
-				{"/gc", "12 cycles"},
-			} {
-				p.visit(page.path)
-				if got := p.text("main"); !strings.Contains(got, page.want) || p.text(".problem") != "" {
-					t.Errorf("%s says %q", page.path, got)
-				}
-				eval[bool](p, string(axe)+";true")
-				for _, v := range eval[[]string](p, `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.help + ": " + n.html)))`) {
-					t.Errorf("%s, %s, %d pixels: %.300s", page.path, theme, size, v)
-				}
-				shot("run" + strings.ReplaceAll(page.path, "/", "-") + "-" + theme + map[int64]string{390: "-390", 1280: ""}[size])
+	for _, width := range widths {
+		p.do(chromedp.EmulateViewport(width, 900))
+		for _, page := range []struct{ path, want string }{
+			{"/overview", "Unusual about this run"},
+			{"/goroutines", "58 goroutines, in 2 places"},
+			{"/mem", "main.keep"},
+			{"/gc", "12 cycles"},
+		} {
+			p.visit(page.path)
+			if got := p.text("main"); !strings.Contains(got, page.want) || p.text(".problem") != "" {
+				t.Errorf("%s says %q", page.path, got)
 			}
+			p.shoot(fmt.Sprintf("run%s-%d", strings.ReplaceAll(page.path, "/", "-"), width))
+			p.accessible(fmt.Sprintf("%s, %d pixels", page.path, width), "html")
 		}
 	}
+	p.do(chromedp.EmulateViewport(1280, 900))
 
 	// The first key leads past what stands above every view.
 	p.visit("/overview")

@@ -81,9 +81,7 @@ func TestPageSavedViews(t *testing.T) {
 		for _, tab := range []string{"Flame", "Call tree", "Source"} {
 			p.visitTab(tab)
 			p.settled()
-			if dir := os.Getenv("SHOTS"); dir != "" {
-				p.shot(filepath.Join(dir, fmt.Sprintf("saved-%s-%d.png", strings.ReplaceAll(tab, " ", ""), size)))
-			}
+			p.shoot(fmt.Sprintf("saved-%s-%d", strings.ReplaceAll(tab, " ", ""), size))
 		}
 	}
 }
@@ -118,9 +116,7 @@ func TestPageSavedRun(t *testing.T) {
 				t.Errorf("%s leads to %s, which a saved page does not have", tab.name, to)
 			}
 		}
-		if dir := os.Getenv("SHOTS"); dir != "" {
-			p.shot(filepath.Join(dir, "saved-run-"+strings.ReplaceAll(tab.name, " ", "")+".png"))
-		}
+		p.shoot("saved-run-" + strings.ReplaceAll(tab.name, " ", ""))
 	}
 
 	// A graph is drawn, and the flame chart zooms.

@@ -195,6 +195,9 @@ func TestCanary(t *testing.T) {
 
 // TestStore runs on a store that others hold themselves against, with all kinds and several services.
 func TestStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws profiles of hours")
+	}
 	fleet := storetest.Small()
 	fleet.Services, fleet.Instances, fleet.Rounds, fleet.Deploy = 2, 1, 150, 70
 	s := storetest.NewMemory()

@@ -27,6 +27,9 @@ func later(t *testing.T, s *Store, d time.Duration) {
 
 // TestRetention asks for what pins keep of what was dropped at once, and of what became sums before.
 func TestRetention(t *testing.T) {
+	if testing.Short() {
+		t.Skip("adds up weeks of profiles")
+	}
 	for name, steps := range map[string][]time.Duration{"dropped": {60 * day}, "summed": {3 * day, 12 * day, 60 * day}} {
 		t.Run(name, func(t *testing.T) {
 			flushed := func(t *testing.T, now func() time.Time) store.Store {
@@ -277,6 +280,9 @@ func TestOnePinnedProfile(t *testing.T) {
 
 // TestPinnedBesideSums asks for a day of which all but one profile are sums: nothing counts twice.
 func TestPinnedBesideSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("adds up weeks of profiles")
+	}
 	p := newPinned(t, Options{Detail: day, Hours: 10 * day}, 1)
 	half := p.day
 	half.Kind, half.From, half.To = "cpu", p.pin.From.Truncate(time.Hour), p.pin.From.Truncate(time.Hour).Add(30*time.Minute)
@@ -326,6 +332,9 @@ func TestPinnedBesideSums(t *testing.T) {
 
 // TestPinnedWithinBytes drops what is too much, and not what is pinned.
 func TestPinnedWithinBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("adds weeks of profiles")
+	}
 	p := newPinned(t, Options{}, 2)
 	before := p.size
 	p.Bytes = before * 3 / 4
@@ -347,6 +356,9 @@ func TestPinnedWithinBytes(t *testing.T) {
 
 // TestRetentionFails stops retention at each write: what is there stays, and the next time succeeds.
 func TestRetentionFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("adds up weeks of profiles")
+	}
 	p := newPinned(t, Options{Detail: day, Hours: 10 * day, Days: 30 * day}, 1)
 	q := p.day
 	q.Kind = "heap"

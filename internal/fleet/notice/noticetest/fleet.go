@@ -5,18 +5,14 @@
 package noticetest
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
-	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -36,28 +32,6 @@ const (
 	Tenant  = "default"
 	Service = "shop"
 )
-
-// A Kind is how a function changes.
-type Kind int
-
-const (
-	Slower Kind = iota // its own code costs more
-	Busier             // all below it costs more
-	Calls              // it calls something that it did not call before
-	Kinds
-
-	Whole  // all that a handler does costs more
-	Shared // it calls what most of its handler calls, too, as code that allocates does with the runtime
-)
-
-// A Regression is a change of code.
-type Regression struct {
-	At    time.Time
-	Size  float64 // of the cost of the service; below zero for less
-	Kind  Kind
-	Large bool      // of a function that could also cost less by that
-	Ended time.Time // zero is never
-}
 
 // A Fleet is a simulated service.
 type Fleet struct {
@@ -112,13 +86,6 @@ type root struct {
 	phase    float64 // of its day
 	wandered float64
 	wanders  float64
-}
-
-type change struct {
-	Regression
-	Function string
-	near     map[string]bool
-	extra    []float64 // by stack
 }
 
 type slow struct {
@@ -252,167 +219,6 @@ func (f *Fleet) leaf(known map[string]uint32, r int, frames []string) {
 	s.places = slices.Clone(s.frames)
 	slices.Reverse(s.places)
 	f.stacks = append(f.stacks, s)
-}
-
-// Regress plans a change of code, and returns the function. A change that would free more than any function costs is made smaller.
-func (f *Fleet) Regress(r Regression) string {
-	// What the function costs depends on how much work there is now.
-	now, total := make([]float64, len(f.stacks)), 0.0
-	for i, s := range f.stacks {
-		now[i] = s.weight
-		if f.rates != nil {
-			now[i] *= f.rates[s.root]
-		}
-		total += now[i]
-	}
-	c := &change{Regression: r, near: map[string]bool{}, extra: make([]float64, len(f.stacks))}
-	switch r.Kind {
-	case Whole:
-		f.change = c
-		return f.whole(c, now, total)
-	case Shared:
-		f.change = c
-		return f.shared(c, total)
-	}
-	for tries := 0; ; tries++ {
-		if tries > 20_000 {
-			r.Size /= 2 // no function costs so much
-			tries = 0
-		}
-		// A function of the program that costs something, and not most of its handler.
-		s := f.stacks[f.rng.IntN(len(f.stacks))]
-		at := len(s.frames) - 1 - f.rng.IntN(min(4, len(s.frames)))
-		fn := s.frames[at]
-		name := f.tables.Functions[fn].Name
-		isApp := len(name) > 12 && name[:12] == "example.com/"
-		if !isApp || slices.ContainsFunc(f.roots, func(r root) bool { return r.name == name }) {
-			continue
-		}
-		self, cum := 0.0, 0.0
-		var below []int
-		for i, s := range f.stacks {
-			j := slices.Index(s.frames, fn)
-			if j < 0 {
-				continue
-			}
-			below = append(below, i)
-			cum += now[i]
-			if j == len(s.frames)-1 {
-				self += now[i]
-			}
-		}
-		share := cum / total
-		if share < 0.002 || share > 0.3 || (r.Size < 0 || r.Large) && (r.Kind == Calls || self/total < 1.3*math.Abs(r.Size)) {
-			continue
-		}
-		add := r.Size * total
-		c.Function = name
-		for _, i := range below {
-			s := f.stacks[i]
-			j := slices.Index(s.frames, fn)
-			switch r.Kind {
-			case Slower:
-				if j == len(s.frames)-1 {
-					c.extra[i] += add * s.weight / self
-				}
-			case Busier:
-				c.extra[i] += add * s.weight / cum
-			case Calls:
-				// What it calls now is a library that something below it uses, or itself.
-				c.extra[i] += add * s.weight / cum
-			}
-			if j > 0 {
-				c.near[f.tables.Functions[s.frames[j-1]].Name] = true
-			}
-			if j+1 < len(s.frames) {
-				c.near[f.tables.Functions[s.frames[j+1]].Name] = true
-			}
-		}
-		if r.Kind == Calls {
-			// One leaf below it takes all.
-			clear(c.extra)
-			leafs := slices.DeleteFunc(slices.Clone(below), func(i int) bool { return len(f.stacks[i].frames)-1 == slices.Index(f.stacks[i].frames, fn) })
-			if len(leafs) == 0 {
-				continue
-			}
-			leaf := leafs[f.rng.IntN(len(leafs))]
-			c.extra[leaf] = add * f.stacks[leaf].weight / now[leaf]
-			for _, g := range f.stacks[leaf].frames[slices.Index(f.stacks[leaf].frames, fn):] {
-				c.near[f.tables.Functions[g].Name] = true
-			}
-		}
-		if r.Kind == Slower && self == 0 {
-			continue
-		}
-		f.change = c
-		return name
-	}
-}
-
-// whole changes all of a handler.
-func (f *Fleet) whole(c *change, now []float64, total float64) string {
-	for {
-		root := f.rng.IntN(f.Handlers())
-		sum := 0.0
-		for i, s := range f.stacks {
-			if s.root == root {
-				sum += now[i]
-			}
-		}
-		if share := sum / total; share < 2*math.Abs(c.Size) || share > 20*math.Abs(c.Size) {
-			c.Size *= 0.99 // until there is one
-			continue
-		}
-		for i, s := range f.stacks {
-			if s.root != root {
-				continue
-			}
-			c.extra[i] = c.Size * total * s.weight / sum
-			for _, g := range s.frames {
-				if name := f.tables.Functions[g].Name; strings.HasPrefix(name, "example.com/") {
-					c.near[name] = true
-				}
-			}
-		}
-		c.Function = f.roots[root].name
-		return c.Function
-	}
-}
-
-// shared has a function below the first handler that has one call all that others below that handler end in.
-func (f *Fleet) shared(c *change, total float64) string {
-	var leafs, above []uint32
-	root := 0
-	for _, s := range f.stacks {
-		if s.root != root && above == nil {
-			root, leafs = s.root, nil // this one calls only libraries
-		}
-		if s.root != root {
-			break
-		}
-		leaf := s.frames[len(s.frames)-1]
-		if name := f.tables.Functions[leaf].Name; above == nil && name != f.roots[root].name && strings.HasPrefix(name, "example.com/") {
-			c.Function, above = name, s.frames
-			c.near[f.tables.Functions[s.frames[len(s.frames)-2]].Name] = true
-		}
-		if !slices.Contains(leafs, leaf) {
-			leafs = append(leafs, leaf)
-		}
-	}
-	for _, leaf := range leafs {
-		s := stack{root: root, frames: append(slices.Clone(above), leaf), bound: 1}
-		s.places = slices.Clone(s.frames)
-		slices.Reverse(s.places)
-		f.stacks = append(f.stacks, s)
-		c.extra = append(c.extra, c.Size*total/f.rates[root]/float64(len(leafs)))
-		c.near[f.tables.Functions[leaf].Name] = true
-	}
-	return c.Function
-}
-
-// Near reports whether a function is the one that changed, calls it or is called by it.
-func (f *Fleet) Near(name string) bool {
-	return f.change != nil && (name == f.change.Function || f.change.near[name])
 }
 
 // Deploy begins to roll out a new version.
@@ -579,136 +385,4 @@ func (f *Fleet) poisson(mean float64) uint32 {
 		n++
 	}
 	return n
-}
-
-// each calls do for every instance in every step that q selects.
-func (f *Fleet) each(q store.Query, do func(d *drawn, instance int)) {
-	if q.Kind != "cpu" || q.Tenant != Tenant {
-		return
-	}
-	for _, d := range f.steps {
-		if !q.Holds(d.at) {
-			continue
-		}
-		for i := range d.counts {
-			if labels, row := f.labels(d, i); q.Selector.Match(Service, labels, row) {
-				do(d, i)
-			}
-		}
-	}
-}
-
-func (f *Fleet) labels(d *drawn, i int) (labels, row store.Labels) {
-	return store.Labels{{Name: "version", Value: "v" + strconv.Itoa(d.versions[i])}}, store.Labels{{Name: "instance", Value: "10.0.0." + strconv.Itoa(i)}}
-}
-
-var types = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
-
-// Tenants implements store.Store.
-func (f *Fleet) Tenants(context.Context) ([]string, error) { return []string{Tenant}, nil }
-
-// requests merges the counts of requests.
-func (f *Fleet) requests(q store.Query) (*store.Merged, error) {
-	b := profile.NewBuilder(profile.Header{SampleTypes: processTypes})
-	sums := make([]int64, f.Handlers())
-	out := &store.Merged{}
-	for _, d := range f.steps {
-		if f.Requests && q.Holds(d.at) {
-			out.Profiles += perStep * f.Instances
-			for r := range sums {
-				sums[r] += d.served[r]
-			}
-		}
-	}
-	if out.Profiles == 0 {
-		return nil, &store.NothingError{Query: q}
-	}
-	for r, n := range sums {
-		name := f.roots[r].name[strings.LastIndexByte(f.roots[r].name, '.')+1:]
-		b.Tables.Functions = append(b.Tables.Functions, profile.Function{ID: uint64(r) + 1, Name: name, SystemName: name})
-		b.Tables.Locations = append(b.Tables.Locations, profile.Location{ID: uint64(r) + 1, Mapping: profile.NoMapping, Lines: []profile.Line{{Function: uint32(r)}}})
-		b.Add([]uint32{uint32(r)}, 0, []int64{0, n})
-	}
-	var err error
-	out.Profile, err = b.Profile()
-	return out, err
-}
-
-var processTypes = []profile.ValueType{{Type: "rss", Unit: "bytes"}, {Type: "requests", Unit: "count"}}
-
-// Merge implements store.Store.
-func (f *Fleet) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
-	if q.Kind == recording.Process {
-		return f.requests(q)
-	}
-	sums := make([]int64, len(f.stacks))
-	streams := map[[2]int]bool{}
-	out := &store.Merged{}
-	f.each(q, func(d *drawn, i int) {
-		for k, n := range d.counts[i] {
-			sums[k] += int64(n)
-		}
-		streams[[2]int{i, d.versions[i]}] = true
-		out.Profiles += perStep
-	})
-	if out.Profiles == 0 {
-		return nil, &store.NothingError{Query: q}
-	}
-	out.Streams = len(streams)
-	b := profile.NewBuilder(profile.Header{
-		SampleTypes: types, PeriodType: types[1], Period: int64(time.Second / hertz),
-		TimeNanos: q.From.UnixNano(), DurationNanos: int64(out.Profiles) * int64(seconds*time.Second),
-	})
-	b.Tables = f.tables
-	for k, n := range sums {
-		if n > 0 {
-			b.Add(f.stacks[k].places, 0, []int64{n, n * b.Period})
-		}
-	}
-	var err error
-	out.Profile, err = b.Profile()
-	return out, err
-}
-
-// Totals implements store.Store, for what the Noticer asks: one step.
-func (f *Fleet) Totals(_ context.Context, q store.Query, step time.Duration, _ []string) ([]store.Line, error) {
-	if q.Kind == recording.Process {
-		if !f.Requests {
-			return nil, nil
-		}
-		return []store.Line{{Types: processTypes, Points: []store.Point{{Time: q.From, Values: []int64{0, 1}}}}}, nil
-	}
-	points := map[int]*store.Point{}
-	f.each(q, func(d *drawn, i int) {
-		p := points[d.versions[i]]
-		if p == nil {
-			p = &store.Point{Time: d.at, Values: []int64{0, 0}}
-			points[d.versions[i]] = p
-		}
-		p.Profiles += perStep
-		p.Streams++
-		p.Covered += perStep * seconds * time.Second
-	})
-	var out []store.Line
-	for _, v := range slices.Sorted(maps.Keys(points)) {
-		labels := store.NewLabels(store.Label{Name: store.ServiceLabel, Value: Service}, store.Label{Name: "version", Value: "v" + strconv.Itoa(v)})
-		out = append(out, store.Line{Labels: labels, Types: types, Points: []store.Point{*points[v]}})
-	}
-	return out, nil
-}
-
-// Names implements store.Store.
-func (f *Fleet) Names(context.Context, store.Query) ([]string, error) {
-	return []string{"instance", store.ServiceLabel, "version"}, nil
-}
-
-// Values implements store.Store.
-func (f *Fleet) Values(_ context.Context, q store.Query, label, _ string, limit int) ([]string, bool, error) {
-	found := map[string]bool{}
-	f.each(q, func(d *drawn, i int) {
-		labels, row := f.labels(d, i)
-		found[labels.With(row).Get(label)] = true
-	})
-	all := slices.Sorted(maps.Keys(found))
-	return all[:min(limit, len(all))], len(all) > limit, nil
 }
