@@ -70,6 +70,7 @@ type spot struct {
 // waiting is a frame that was found, and has not been looked into.
 type waiting struct {
 	total    int64
+	name     uint32
 	node     int32 // of the tree
 	from, to int32 // in spots
 }
@@ -155,18 +156,17 @@ func (p *picker) expand(w waiting) (frames int) {
 			if int(n.to) != len(p.paths) {
 				n.from, n.to = p.moved(n.from, n.to)
 			}
-			p.paths = append(p.paths, p.at(below[0].from))
+			p.paths = append(p.paths, below[0].name)
 			n.to++
 			w.from, w.to = below[0].from, below[0].to
 			continue
 		}
 		self := w.total
 		for _, b := range below {
-			name := p.at(b.from)
-			b.node = p.node(w.node, []uint32{name})
+			b.node = p.node(w.node, []uint32{b.name})
 			p.nodes[b.node].total[0] = b.total
 			self -= b.total
-			if name == p.named {
+			if b.name == p.named {
 				p.now = append(p.now, b)
 			} else {
 				p.push(b)
@@ -219,7 +219,7 @@ func (p *picker) byName(first int32) []waiting {
 		}
 		if p.met[name] != p.when {
 			p.met[name], p.frameOf[name] = p.when, int32(len(p.frames))
-			p.frames = append(p.frames, waiting{})
+			p.frames = append(p.frames, waiting{name: name})
 		}
 		f := p.frameOf[name]
 		p.which = append(p.which, f)
