@@ -16,13 +16,17 @@ const (
 	lookEvery = 5 * time.Second // at how much is in use
 )
 
-// boundMemory keeps garbage from taking as much memory as what is in use does, unless the environment says how much there may be. A server whose
+// beforeCollecting is how much garbage there may be for 100 bytes in use, as long as all of it is within the limit. When this was chosen, receiving
+// profiles took a tenth more CPU time with 100.
+const beforeCollecting = 200
+
+// boundMemory keeps garbage from taking as much memory as there is, unless the environment says how much there may be. A server whose
 // memory follows how fast profiles come in would need much more than it uses.
 func boundMemory(ctx context.Context, sys *System) {
 	if sys.Env("GOGC") != "" || sys.Env("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetGCPercent(100) // commands do not collect before there is something worth it: see collectLater
+	debug.SetGCPercent(beforeCollecting) // commands do not collect before there is something worth it: see collectLater
 	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

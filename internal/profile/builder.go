@@ -86,13 +86,23 @@ func (b *Builder) add(at, labels uint32, values []int64) {
 
 // reserve makes room for n samples in all, of which there are not as many yet.
 func (b *Builder) reserve(n int) {
-	b.stack = grown(b.stack, n)
+	b.stack = grownFrom(&spareNumbers, b.stack, n)
 	if b.label != nil {
 		b.label = grown(b.label, n)
 	}
 	for k := range b.values {
-		b.values[k] = grown(b.values[k], n)
+		b.values[k] = grownFrom(&spareValues, b.values[k], n)
 	}
+}
+
+// grownFrom does what grown does, but takes one that nobody needs any more in place of an empty column.
+func grownFrom[T any](s *spare[T], col []T, n int) []T {
+	if len(col) == 0 {
+		if more := s.get(n); more != nil {
+			return more
+		}
+	}
+	return grown(col, n)
 }
 
 // more returns for how many more samples to make room: for all that are to come, as far as that can be told, or for

@@ -29,6 +29,9 @@ func (e limitError) Error() string { return "profile has more than " + e.what }
 
 func (e limitError) Is(target error) bool { return target == ErrTooLarge }
 
+// knownFrom is from where on input is a profile for sure. It is within the first chunk of a stream, so that no other one is copied.
+const knownFrom = 12 << 10
+
 // A decoder reads profile.proto straight from the wire. Tables may come before, between or after the samples,
 // so references stay numbers until all has been read.
 type decoder struct {
@@ -89,6 +92,7 @@ type rawFunction struct {
 type pile[T any] struct {
 	blocks [][]T
 	n      int
+	spare  *spare[T] // where blocks come from, and go to when nothing of them is needed
 }
 
 const pileBlock = 512 // entries
@@ -96,13 +100,26 @@ const pileBlock = 512 // entries
 // add adds an entry.
 func (p *pile[T]) add(x T) {
 	if p.n == len(p.blocks)*pileBlock {
-		p.blocks = append(p.blocks, make([]T, pileBlock))
+		block := p.spare.get(pileBlock)
+		if block == nil {
+			block = make([]T, pileBlock)
+		}
+		p.blocks = append(p.blocks, block[:pileBlock])
 	}
 	*p.at(p.n) = x
 	p.n++
 }
 
 func (p *pile[T]) at(i int) *T { return &p.blocks[i/pileBlock][i%pileBlock] }
+
+// release gives the blocks to other piles. The pile must not be used afterwards.
+func (p *pile[T]) release() {
+	for i, block := range p.blocks {
+		clear(block[:min(pileBlock, p.n-i*pileBlock)]) // what it refers to is garbage
+		p.spare.put(block, pileBlock, pileBlock)
+	}
+	p.blocks, p.n = nil, 0
+}
 
 var (
 	errConcatenated = errors.New("concatenated profiles detected")
@@ -118,9 +135,13 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 		b:         NewBuilder(Header{}),
 		labelSets: make(map[string]uint32),
 		rawLabels: make([][]rawLabel, 1),
+		strings:   pile[string]{spare: &spareStrings},
+		functions: pile[rawFunction]{spare: &spareRawFunctions},
 		oddValues: -1,
 		check:     boundFrom,
 	}
+	defer d.release()
+	d.ids.roots.reuse()
 	d.b.values = nil
 	d.b.share = share
 	if !s.fill(1) && s.err == io.EOF {
@@ -145,7 +166,7 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 				return nil, err
 			}
 		}
-		if s.keep && s.off > 16<<10 {
+		if s.keep && s.off > knownFrom {
 			// No other format looks like this for so long.
 			if s.keep, s.head = false, nil; recognized != nil {
 				recognized()
@@ -153,6 +174,13 @@ func decodeProto(s *stream, share func() float64, recognized func()) (*Profile, 
 		}
 	}
 	return d.finish()
+}
+
+// release keeps what the decoder alone needed for the next one.
+func (d *decoder) release() {
+	d.strings.release()
+	d.functions.release()
+	d.ids.roots.release()
 }
 
 // field reads one field of the profile message.

@@ -161,6 +161,12 @@ func (p *Profile) NumStacks() int {
 	return x.n
 }
 
+// Depth returns how many locations the stack of sample i has.
+func (p *Profile) Depth(i int) int {
+	head, _ := headOf(p.stacks.get(p.stack[i]))
+	return head.depth
+}
+
 // StackAt returns the stack of sample i where it is, for those who look at a part of it.
 func (p *Profile) StackAt(i int) Stack { return p.stacks.stack(p.stack[i]) }
 

@@ -24,6 +24,23 @@ const (
 	memoRoot = memoUsed - 1
 )
 
+// reuse takes the memory of one that is not needed any more, if there is one, for m, which is empty.
+func (m *rootMemo) reuse() {
+	if spare := spareMemos.get(1); spare != nil {
+		*m = spare[:1][0]
+	}
+}
+
+// release keeps the memory of m for another one.
+func (m *rootMemo) release() {
+	const small = 1 << 12 // small profiles should not pay for clearing many, either
+	if n := len(m.slots); 0 < n && n <= small {
+		clear(m.slots)
+		spareMemos.put([]rootMemo{{slots: m.slots, texts: m.texts[:0]}}, 1, 1)
+	}
+	*m = rootMemo{}
+}
+
 // find returns the number of the root that has a text.
 func (m *rootMemo) find(text []byte) (root uint32, ok bool) {
 	if len(text) > memoText || len(m.slots) == 0 {

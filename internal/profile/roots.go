@@ -60,6 +60,9 @@ func (t *rootTable) number(root []byte, wide bool) (uint32, bool) {
 	}
 	r.index.find(hash, func(uint32) bool { return false }).put(n)
 	end := r.size * int(n+1)
+	if r.data == nil && !wide {
+		r.data = spareRoots.get(end + rootSlack)
+	}
 	if end+rootSlack > cap(r.data) {
 		r.data = grown(r.data, min(4*max(end, 64*r.size), r.size*maxRoots)+rootSlack)
 	}

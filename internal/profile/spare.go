@@ -9,6 +9,16 @@ var (
 	spareFunctions spare[Function]
 	spareLines     spare[Line]
 	spareStacks    spare[byte]
+	spareRoots     spare[byte]
+	spareValues    spare[int64]
+	spareNumbers   spare[uint32] // columns of stacks and labels
+)
+
+// These are only needed while a profile is read.
+var (
+	spareStrings      spare[string]
+	spareRawFunctions spare[rawFunction]
+	spareMemos        spare[rootMemo]
 )
 
 // A spare keeps slices that are not needed any more, until the collector wants them.
@@ -34,14 +44,23 @@ func (p *Profile) Release() { p.recycle() }
 
 // recycle keeps the tables of p. Nothing of it may be used afterwards but texts and sets of labels.
 func (p *Profile) recycle() {
-	const large = 1 << 16 // entries; of profiles so large there are never many
+	const (
+		large = 1 << 16 // entries; of profiles so large there are never many
+		few   = 1 << 10 // samples
+	)
 	spareLocations.put(p.Locations, locationBlock, large)
 	spareFunctions.put(p.Functions, pileBlock, large)
 	for _, block := range p.lines {
 		spareLines.put(block, lineBlock/8, large)
 	}
 	for _, block := range p.stacks.blocks {
-		spareStacks.put(block, stackBlock>>5, stackBlock>>3) // those that were begun with are small
+		spareStacks.put(block, stackBlock>>7, stackBlock>>3)
+	}
+	spareRoots.put(p.stacks.roots.narrow.data, 4<<10, 1<<20)
+	spareNumbers.put(p.stack, few, large)
+	spareNumbers.put(p.labels, few, large)
+	for _, col := range p.values {
+		spareValues.put(col, few, large)
 	}
 	*p = Profile{}
 }

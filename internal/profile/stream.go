@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	chunkSize = 512 << 10 // read ahead
-	nearChunk = 64 << 10  // until then
-	headroom  = 16 << 10  // room before a chunk for what is left of the one before it
+	chunkSize  = 512 << 10 // read ahead
+	nearChunk  = 64 << 10  // until then
+	firstChunk = 16 << 10  // which is kept until it is known that it is a profile
+	headroom   = 16 << 10  // room before a chunk for what is left of the one before it
 
 	// aheadFrom is from where on input is read ahead. To wake the other goroutine again and again takes a few hundredths of the CPU time, so
 	// it has to save somebody some waiting; and of many small profiles several are read at once anyhow.
@@ -64,8 +65,8 @@ func (s *stream) next() chunk {
 	buf := s.spare
 	s.spare = nil
 	if s.got == 0 {
-		buf = make([]byte, headroom+nearChunk/4) // small profiles should not pay for large buffers
-	} else if len(buf) < headroom+nearChunk {
+		buf = newBuffer()[:headroom+firstChunk]
+	} else if buf = buf[:cap(buf)]; len(buf) < headroom+nearChunk {
 		buf = newBuffer()
 	}
 	c := readChunk(s.r, buf)
@@ -141,8 +142,8 @@ func (s *stream) reuse(buf []byte) {
 func newBuffer() []byte { return buffers.Get().(*[headroom + nearChunk]byte)[:] }
 
 func release(buf []byte) {
-	if len(buf) == headroom+nearChunk {
-		buffers.Put((*[headroom + nearChunk]byte)(buf))
+	if cap(buf) == headroom+nearChunk {
+		buffers.Put((*[headroom + nearChunk]byte)(buf[:cap(buf)]))
 	}
 }
 

@@ -33,7 +33,7 @@ type picker struct {
 // picked is one of the trees.
 type picked struct {
 	store.CallTree
-	calls []calls
+	calls callTable
 	names [][]uint32 // by frame: its functions, the outermost first; nil until it is needed
 }
 
@@ -41,6 +41,24 @@ type picked struct {
 type calls struct {
 	total       int64
 	child, next uint32 // 0 is none: the first node is below no other
+}
+
+// A callTable has the calls of nodes in pages, of which it makes only those that cost something. An hour of a service that is deployed each hour has a few of
+// the nodes of a day, most of them next to each other.
+type callTable []*[callPage]calls
+
+const callPage = 1 << 10
+
+// at returns the calls of a node whose page there is.
+func (t callTable) at(node uint32) *calls { return &t[node/callPage][node%callPage] }
+
+// making returns the calls of a node, and makes its page when there is none.
+func (t callTable) making(node uint32) *calls {
+	page := &t[node/callPage]
+	if *page == nil {
+		*page = new([callPage]calls)
+	}
+	return &(*page)[node%callPage]
 }
 
 // A spot is a place in one of the trees. A frame of a flame graph stands for as many as have the same names on the way to it.
@@ -52,6 +70,7 @@ type spot struct {
 // waiting is a frame that was found, and has not been looked into.
 type waiting struct {
 	total    int64
+	name     uint32
 	node     int32 // of the tree
 	from, to int32 // in spots
 }
@@ -68,7 +87,7 @@ func pick(trees []store.CallTree, n int, always string) *tree {
 		one := picked{CallTree: t, calls: sum(t), names: make([][]uint32, t.Frames)}
 		p.trees = append(p.trees, one)
 		p.spots = append(p.spots, spot{tree: int32(i), line: -1})
-		root.total += one.calls[0].total
+		root.total += one.calls.at(0).total
 	}
 	p.nodes[0].total[0] = root.total
 	p.expand(root)
@@ -88,18 +107,23 @@ func pick(trees []store.CallTree, n int, always string) *tree {
 }
 
 // sum adds up what calls cost. What costs nothing is below no other.
-func sum(t store.CallTree) []calls {
-	out := make([]calls, len(t.Nodes))
+func sum(t store.CallTree) callTable {
+	out := make(callTable, len(t.Nodes)/callPage+1)
+	out.making(0)
 	for _, c := range t.Costs {
 		if c.Value > 0 {
-			out[c.Node].total += c.Value
+			out.making(c.Node).total += c.Value
 		}
 	}
-	for i := len(out) - 1; i > 0; i-- {
-		if c := &out[i]; c.total > 0 {
-			up := &out[t.Nodes[i].Parent]
-			up.total += c.total
-			c.next, up.child = up.child, uint32(i)
+	// A node comes after the one above it.
+	for p, page := range slices.Backward(out) {
+		for i := callPage - 1; i >= 0 && page != nil; i-- {
+			node := uint32(p*callPage + i)
+			if c := &page[i]; c.total > 0 && node > 0 {
+				up := out.making(t.Nodes[node].Parent)
+				up.total += c.total
+				c.next, up.child = up.child, node
+			}
 		}
 	}
 	return out
@@ -132,18 +156,17 @@ func (p *picker) expand(w waiting) (frames int) {
 			if int(n.to) != len(p.paths) {
 				n.from, n.to = p.moved(n.from, n.to)
 			}
-			p.paths = append(p.paths, p.at(below[0].from))
+			p.paths = append(p.paths, below[0].name)
 			n.to++
 			w.from, w.to = below[0].from, below[0].to
 			continue
 		}
 		self := w.total
 		for _, b := range below {
-			name := p.at(b.from)
-			b.node = p.node(w.node, []uint32{name})
+			b.node = p.node(w.node, []uint32{b.name})
 			p.nodes[b.node].total[0] = b.total
 			self -= b.total
-			if name == p.named {
+			if b.name == p.named {
 				p.now = append(p.now, b)
 			} else {
 				p.push(b)
@@ -177,7 +200,7 @@ func (p *picker) below(w waiting) []waiting {
 			p.spots = append(p.spots, spot{s.tree, s.line + 1, s.node})
 			continue
 		}
-		for c := t.calls[s.node].child; c != 0; c = t.calls[c].next {
+		for c := t.calls.at(s.node).child; c != 0; c = t.calls.at(c).next {
 			p.spots = append(p.spots, spot{s.tree, 0, c})
 		}
 	}
@@ -196,13 +219,13 @@ func (p *picker) byName(first int32) []waiting {
 		}
 		if p.met[name] != p.when {
 			p.met[name], p.frameOf[name] = p.when, int32(len(p.frames))
-			p.frames = append(p.frames, waiting{})
+			p.frames = append(p.frames, waiting{name: name})
 		}
 		f := p.frameOf[name]
 		p.which = append(p.which, f)
 		p.frames[f].to++
 		s := &p.spots[i]
-		p.frames[f].total += p.trees[s.tree].calls[s.node].total
+		p.frames[f].total += p.trees[s.tree].calls.at(s.node).total
 	}
 	at := first
 	for i := range p.frames {

@@ -186,7 +186,7 @@ func checkProfile(p *profile.Profile, limits Limits) error {
 		return nil
 	}
 	for i := range p.NumSamples() {
-		if n := p.StackAt(i).Len(); int64(n) > limits.Depth {
+		if n := p.Depth(i); int64(n) > limits.Depth {
 			return tooMuch(limitDepth, "a stack of the profile has %d frames, more than %d", n, limits.Depth)
 		}
 	}

@@ -333,7 +333,7 @@ func (s *Store) raw(b *block, id store.ID) []byte {
 		var raw []byte
 		_, _ = eachRecord(f, func(_ int64, _ string, u *store.Upload) error {
 			if u.ID == id {
-				raw = u.Raw
+				raw = slices.Clone(u.Raw)
 				return io.EOF
 			}
 			return nil

@@ -20,10 +20,6 @@ type encoder struct{ b []byte }
 
 func (e *encoder) uint(n uint64) { e.b = binary.AppendUvarint(e.b, n) }
 func (e *encoder) int(n int64)   { e.b = binary.AppendVarint(e.b, n) }
-func (e *encoder) bytes(b []byte) {
-	e.uint(uint64(len(b)))
-	e.b = append(e.b, b...)
-}
 func (e *encoder) text(s string) {
 	e.uint(uint64(len(s)))
 	e.b = append(e.b, s...)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -310,120 +309,6 @@ func (d *dict) shape(h profile.Header) uint32 {
 		d.find.shapes[key] = id
 	}
 	return id
-}
-
-// entriesOf returns the entry of each sample of p.
-func (d *dict) entriesOf(p *profile.Profile) []uint32 {
-	f := d.finding()
-	functions := make([]uint64, len(p.Functions))
-	for i := range p.Functions {
-		fn := &p.Functions[i]
-		functions[i] = hashFunction(fn.Name, fn.SystemName, fn.File, fn.StartLine)
-	}
-	files := make([]uint64, len(p.Mappings))
-	for i := range p.Mappings {
-		files[i] = hashFrame(p.Mappings[i].File, true, false, 0)
-	}
-	frames := make([]uint64, len(p.Locations))
-	for i := range p.Locations {
-		l := &p.Locations[i]
-		file, address := "", uint64(0)
-		if l.Mapping != profile.NoMapping {
-			file = p.Mappings[l.Mapping].File
-		}
-		if len(l.Lines) == 0 {
-			address = l.Address
-		}
-		var h uint64
-		if address == 0 && !l.Folded && l.Mapping != profile.NoMapping {
-			h = files[l.Mapping]
-		} else {
-			h = hashFrame(file, l.Mapping != profile.NoMapping, l.Folded, address)
-		}
-		for _, line := range l.Lines {
-			h = hashLine(h, functions[line.Function], line.Line, line.Column)
-		}
-		frames[i] = h
-	}
-	sets := make([]uint32, len(p.LabelSets()))
-	for i, s := range p.LabelSets() {
-		sets[i] = d.set(s)
-	}
-	out := make([]uint32, p.NumSamples())
-	roots := make([]uint64, p.NumRoots()) // hashes of the outermost frames that stacks share; 0 is not known yet
-	var own, whole []uint32
-	for i := range out {
-		stack := p.StackAt(i)
-		own = stack.AppendOwn(own[:0])
-		var h uint64
-		if root, ok := stack.Root(); ok {
-			if h = roots[root]; h == 0 {
-				whole = stack.Append(whole[:0])
-				for _, l := range slices.Backward(whole[len(own):]) {
-					h = mix(h, frames[l])
-				}
-				roots[root] = h
-			}
-		}
-		for j := len(own) - 1; j >= 0; j-- {
-			h = mix(h, frames[own[j]])
-		}
-		set := sets[p.Label(i)]
-		key := mix(h, uint64(set))
-		id, ok := f.entries.get(key)
-		if !ok {
-			id = uint32(len(d.entries))
-			d.entries = append(d.entries, entry{d.node(p, stack.Append(whole[:0]), frames, functions), set})
-			f.entries.put(key, id)
-		}
-		out[i] = id
-	}
-	return out
-}
-
-// node returns the place of a stack in the tree of calls, given from the leaf.
-func (d *dict) node(p *profile.Profile, stack []uint32, frames, functions []uint64) uint32 {
-	f := d.find
-	at := uint32(0)
-	for j := len(stack) - 1; j >= 0; j-- {
-		l := stack[j]
-		fr, ok := f.frames[frames[l]]
-		if !ok {
-			fr = d.addFrame(p, &p.Locations[l], functions)
-			f.frames[frames[l]] = fr
-		}
-		n := store.CallNode{Parent: at, Frame: fr}
-		next, ok := f.nodes.get(d.nodes, n)
-		if !ok {
-			next = uint32(len(d.nodes))
-			d.nodes = append(d.nodes, n)
-			f.nodes.put(d.nodes, next)
-		}
-		at = next
-	}
-	return at
-}
-
-func (d *dict) addFrame(p *profile.Profile, l *profile.Location, functions []uint64) uint32 {
-	fr := frame{folded: l.Folded}
-	if l.Mapping != profile.NoMapping {
-		fr.mapping = d.text(p.Mappings[l.Mapping].File) + 1
-	}
-	if len(l.Lines) == 0 {
-		fr.address = l.Address
-	}
-	for _, ln := range l.Lines {
-		id, ok := d.find.functions[functions[ln.Function]]
-		if !ok {
-			fn := &p.Functions[ln.Function]
-			id = uint32(len(d.functions))
-			d.functions = append(d.functions, function{d.text(fn.Name), d.text(fn.SystemName), d.text(fn.File), fn.StartLine})
-			d.find.functions[functions[ln.Function]] = id
-		}
-		fr.lines = append(fr.lines, line{id, ln.Line, ln.Column})
-	}
-	d.frames = append(d.frames, fr)
-	return uint32(len(d.frames) - 1)
 }
 
 // view returns what d holds now, for reading while others add.

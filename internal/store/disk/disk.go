@@ -252,7 +252,8 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	var records []byte
+	var records [][]byte // a record is in two parts
+	size := 0
 	var fresh []int
 	for _, i := range take {
 		u := uploads[i]
@@ -270,17 +271,19 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 			return nil, err
 		}
 		if !out[i].Repeated {
-			records = appendRecord(records, tenant, u)
+			head := record(tenant, u)
+			records = append(records, head, u.Raw)
+			size += len(head) + len(u.Raw)
 			fresh = append(fresh, i)
 		}
 	}
 	if len(fresh) == 0 {
 		return out, nil
 	}
-	if err := s.room(int64(len(records))); err != nil {
+	if err := s.room(int64(size)); err != nil {
 		return nil, err
 	}
-	if err := s.wal.append(records); err != nil {
+	if err := s.wal.append(records...); err != nil {
 		return nil, err
 	}
 	for _, i := range fresh {

@@ -70,24 +70,22 @@ func newNodeTable(n int) nodeTable {
 	return nodeTable{slots: make([]uint32, size)}
 }
 
-// slot returns the one of a node, or the free one where it belongs.
-func (t *nodeTable) slot(nodes []store.CallNode, n store.CallNode) *uint32 {
+func hashNode(n store.CallNode) uint64 {
+	return mix(hashFactor, uint64(n.Parent)<<32|uint64(n.Frame))
+}
+
+func (t *nodeTable) get(nodes []store.CallNode, n store.CallNode) (id uint32, ok bool) {
 	last := uint64(len(t.slots) - 1)
-	for i := mix(hashFactor, uint64(n.Parent)<<32|uint64(n.Frame)); ; i++ {
-		if s := &t.slots[i&last]; *s == 0 || nodes[*s] == n {
-			return s
+	for i := hashNode(n); ; i++ {
+		if id := t.slots[i&last]; id == 0 || nodes[id] == n {
+			return id, id != 0
 		}
 	}
 }
 
-func (t *nodeTable) get(nodes []store.CallNode, n store.CallNode) (id uint32, ok bool) {
-	id = *t.slot(nodes, n)
-	return id, id != 0
-}
-
 // put takes a node that is in nodes and not in the table.
 func (t *nodeTable) put(nodes []store.CallNode, id uint32) {
-	*t.slot(nodes, nodes[id]) = id
+	t.take(nodes[id], id)
 	if t.used++; 3*t.used < 2*len(t.slots) {
 		return
 	}
@@ -95,7 +93,17 @@ func (t *nodeTable) put(nodes []store.CallNode, id uint32) {
 	t.slots = make([]uint32, 2*len(old))
 	for _, id := range old {
 		if id != 0 {
-			*t.slot(nodes, nodes[id]) = id
+			t.take(nodes[id], id)
 		}
 	}
+}
+
+// take puts a node into the next free slot. It looks at no other node, each of which would be a cache miss.
+func (t *nodeTable) take(n store.CallNode, id uint32) {
+	last := uint64(len(t.slots) - 1)
+	i := hashNode(n)
+	for t.slots[i&last] != 0 {
+		i++
+	}
+	t.slots[i&last] = id
 }

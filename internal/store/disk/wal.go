@@ -65,15 +65,15 @@ func (w *wal) files() ([]uint64, error) {
 	return out, nil
 }
 
-// append returns when records are on stable storage.
-func (w *wal) append(records []byte) error {
+// append returns when records, which may be in parts, are on stable storage.
+func (w *wal) append(records ...[]byte) error {
 	w.mu.Lock()
 	g := w.next
 	if g == nil {
 		g = &group{done: make(chan struct{})}
 		w.next = g
 	}
-	g.bufs = append(g.bufs, records)
+	g.bufs = append(g.bufs, records...)
 	if w.syncing {
 		w.mu.Unlock()
 		<-g.done
@@ -223,9 +223,9 @@ const recordHead = 8
 // maxRecord is more than any upload that Limits let in.
 const maxRecord = 1 << 30
 
-func appendRecord(out []byte, tenant string, u *store.Upload) []byte {
-	at := len(out)
-	e := encoder{append(out, make([]byte, recordHead)...)}
+// record returns the record of an upload but for u.Raw, which is at its end and is not copied.
+func record(tenant string, u *store.Upload) []byte {
+	e := encoder{make([]byte, recordHead, 512)}
 	e.text(tenant)
 	e.text(u.Service)
 	e.text(u.Kind)
@@ -237,10 +237,10 @@ func appendRecord(out []byte, tenant string, u *store.Upload) []byte {
 	e.bool(u.Counters)
 	e.bool(u.Clock)
 	e.b = append(e.b, u.ID[:]...)
-	e.bytes(u.Raw)
-	body := e.b[at+recordHead:]
-	binary.LittleEndian.PutUint32(e.b[at:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(e.b[at+4:], crc32.Checksum(body, castagnoli))
+	e.uint(uint64(len(u.Raw)))
+	body := e.b[recordHead:]
+	binary.LittleEndian.PutUint32(e.b, uint32(len(body)+len(u.Raw)))
+	binary.LittleEndian.PutUint32(e.b[4:], crc32.Update(crc32.Checksum(body, castagnoli), castagnoli, u.Raw))
 	return e.b
 }
 
@@ -263,9 +263,11 @@ func decodeRecord(body []byte) (tenant string, u *store.Upload, err error) {
 
 func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
-// eachRecord calls each for the records in a file, with where they are, until one is not whole. It returns how many bytes are good.
+// eachRecord calls each for the records in a file, with where they are, until one is not whole. The profile as it came in is only good until each returns.
+// It returns how many bytes are good.
 func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload) error) (good int64, err error) {
 	var head [recordHead]byte
+	var buf []byte
 	for {
 		if _, err := io.ReadFull(r, head[:]); err != nil {
 			return good, nil
@@ -274,7 +276,7 @@ func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload)
 		if size > maxRecord {
 			return good, nil
 		}
-		body, err := readBody(r, int64(size))
+		body, err := readBody(r, int64(size), buf)
 		if err != nil || crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
 			return good, nil
 		}
@@ -286,13 +288,19 @@ func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload)
 			return good, err
 		}
 		good += int64(recordHead) + int64(size)
+		if cap(body) <= largeRecord {
+			buf = body
+		}
 	}
 }
 
-// readBody reads so many bytes. Of many, memory is for those that are there: the size may be damaged.
-func readBody(r io.Reader, size int64) ([]byte, error) {
-	if size <= 1<<20 {
-		body := make([]byte, size)
+// largeRecord is from where on memory is for the bytes that are there: the size may be damaged.
+const largeRecord = 1 << 20
+
+// readBody reads so many bytes, into buf where they fit.
+func readBody(r io.Reader, size int64, buf []byte) ([]byte, error) {
+	if size <= largeRecord {
+		body := slices.Grow(buf[:0], int(size))[:size]
 		_, err := io.ReadFull(r, body)
 		return body, err
 	}
