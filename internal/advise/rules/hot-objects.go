@@ -71,17 +71,13 @@ func makesMore(p *advise.Pass, l *cost.Line) bool {
 	return true
 }
 
-// leastObjects is the share of all bytes, or of the CPU, from which on objects are told of where something else was: as a multiple of what
-// is worth a word. Many small ones beside few large ones say little about what the program has to do.
-const leastObjects = 5
-
 func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 	c := l.Sum(func(c *cost.Chain) bool {
 		return !slices.ContainsFunc(c.Below, func(fn string) bool { return p.Mine(fn) }) && (!c.OnCPU || allocating(c))
 	})
 	c = cost.Cost{cost.CPU: c[cost.CPU], cost.ObjectsMade: l.Made[0], cost.BytesMade: l.Made[1]}
-	if p.ToldAnything() && max(p.Costs.Part(&c, cost.CPU), p.Costs.Part(&c, cost.BytesMade)) < leastObjects*p.Least {
-		return
+	if p.ToldAnything() && p.Costs.Part(&c, cost.CPU) < hotCPU*p.Least && manyShare*c[cost.BytesMade] < p.Costs.Total[cost.BytesMade] {
+		return // many small objects, beside what takes more memory and time
 	}
 	f := advise.Finding{
 		Title:  "most objects are made on one line",
