@@ -98,7 +98,7 @@ func simpleStatement(f *code.Func, n ast.Node) ast.Stmt {
 }
 
 // Several are findings of one kind in a function. They are told once, at the place that costs most, so that what a function is about does
-// not fill the list.
+// not fill the list. That place alone decides their rank: each of them may have another remedy.
 type several struct {
 	nodes []ast.Node
 	said  advise.Finding
@@ -111,6 +111,7 @@ type several struct {
 func (s *several) add(p *advise.Pass, n ast.Node, c cost.Cost, f advise.Finding) {
 	if w := p.Costs.Weight(&c); len(s.nodes) == 0 || w > s.worst {
 		s.said, s.most, s.worst = f, len(s.nodes), w
+		s.said.Most = c
 	}
 	s.nodes = append(s.nodes, n)
 	if p.Line(n.Pos()) > s.end {
