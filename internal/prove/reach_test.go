@@ -107,18 +107,21 @@ func BenchmarkD(b *testing.B) { Sum(b.N) }
 	tests := []struct {
 		first string
 		most  int // that are looked for
+		limit time.Duration
 		want  string
 		count count
 	}{
-		{"", 9, "BenchmarkA BenchmarkC BenchmarkD", count{4, 0}},
-		{"[BD]$", 1, "BenchmarkD", count{2, 2}},
+		{"^$", 9, 0, "BenchmarkA BenchmarkC BenchmarkD", count{4, 0}},
+		{"[BD]$", 1, 0, "BenchmarkD", count{2, 2}},
+		{"[BD]$", 1, 1, "BenchmarkB", count{1, 3}}, // whether it reaches it takes too long to find out
 	}
 	for _, test := range tests {
 		v := Version{Name: "p", Dir: dir}
 		r := &run{change: &Change{Old: v, New: v}, opt: Options{First: regexp.MustCompile(test.first)}, proof: &report.Proof{}}
 		found, n, err := r.reachingIn(t.Context(), probing{
 			dir: "./.", file: filepath.Join(t.TempDir(), "p.test"), time: "1x", paths: []string{"example.com/p"}, touched: map[string][]span{"example.com/p/p.go": {{3, 5}}},
-			ends: func(found []reaching) bool { return len(found) >= test.most },
+			limit: test.limit,
+			ends:  func(found []reaching) bool { return len(found) >= test.most },
 		})
 		if err != nil {
 			t.Fatal(err)
