@@ -75,6 +75,9 @@ func (p *Pass) OfPackage() (out []*Function) {
 // Told reports whether a rule has spoken of lines of the file.
 func (p *Pass) Told(from, to int) bool { return p.said.told(p.File.Name, from, to) }
 
+// ToldAnything reports whether any rule has spoken.
+func (p *Pass) ToldAnything() bool { return len(p.said.list) > 0 }
+
 // ToldObjects reports whether a rule has spoken of objects that lines of the file make.
 func (p *Pass) ToldObjects(from, to int) bool { return p.said.toldObjects(p.File.Name, from, to) }
 

@@ -28,11 +28,12 @@ type Finding struct {
 	Fixes                      []report.Fix
 	NoFix                      missing.Reason // why there are none, where no check says more
 	Also                       []ast.Node
-	Callee                     string // where the cost is, to be asked about
-	Live                       bool   // what is saved is held, not made
-	Vague                      bool   // see Rule.Vague
-	last                       bool   // see Rule.Last
-	OnHeap                     bool   // it is asked what is on the heap, and why
+	Callee                     string    // where the cost is, to be asked about
+	Live                       bool      // what is saved is held, not made
+	Vague                      bool      // see Rule.Vague
+	Most                       cost.Cost // by which it is ranked, and has to be worth a word, where that is not all that it costs
+	last                       bool      // see Rule.Last
+	OnHeap                     bool      // it is asked what is on the heap, and why
 }
 
 // Report reports that something at a node costs something.
@@ -69,6 +70,9 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 	}
 	foreign := p.Pkg.Module != nil && !p.Pkg.Module.Main // who is asked for advice can change little there
 	f.Vague, f.last = p.Rule.Vague || f.Vague || foreign, p.Rule.Last
+	if f.Most != (cost.Cost{}) {
+		c = f.Most
+	}
 	p.said.add(out, c, f)
 	p.imports, p.Why = nil, missing.Reason{}
 }

@@ -216,6 +216,10 @@ func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 		judged.gains()
 		return judged.reason != "" && (judged.decided || !sure)
 	}
+	if b := r.opt.Benchmarks; b != nil && b.Bench != "" {
+		top, _, _ := strings.Cut(b.Bench, "/")
+		opt.First, _ = regexp.Compile(top) // the go command has refused what is none
+	}
 	if w := r.opt.Workload; w != nil {
 		opt.Command = w.Command
 	}

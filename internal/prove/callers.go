@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/scanner"
+	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,8 +54,51 @@ func (r *run) wantsCallers(s *surface, f *search) bool {
 	})
 }
 
+// mostLoaded is how many packages are loaded to find those that are called: that takes as long as compiling them and their tests twice.
+const mostLoaded = 2 * mostCallers
+
+// naming returns the folders whose files name something that the change affects, those that do so most often first, and not more than are
+// loaded. A package can only call what it names.
+func (p *pair) naming(dirs []string) []string {
+	names := make(map[string]bool)
+	add := func(key string) { names[key[strings.LastIndexByte(key, '.')+1:]] = true }
+	affected := p.changed()
+	for key := range affected {
+		add(key)
+	}
+	for was, key := range p.old.renamed {
+		if _, ok := affected[key]; ok {
+			add(was)
+		}
+	}
+	often := make(map[string]int)
+	for _, dir := range dirs {
+		files, _ := filepath.Glob(filepath.Join(p.new.version.Dir, dir, "*.go"))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil || strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			var scan scanner.Scanner
+			scan.Init(token.NewFileSet().AddFile(file, -1, len(text)), text, nil, 0)
+			for _, tok, lit := scan.Scan(); tok != token.EOF; _, tok, lit = scan.Scan() {
+				if tok == token.IDENT && names[lit] {
+					often[dir]++
+				}
+			}
+		}
+	}
+	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return often[dir] == 0 })
+	slices.SortStableFunc(dirs, func(a, b string) int { return cmp.Compare(often[b], often[a]) })
+	return dirs[:min(len(dirs), mostLoaded)]
+}
+
 // callFrom calls what changed in a package from others that use it, which know how to.
 func (r *run) callFrom(ctx context.Context, p *pair, s *surface, dirs []string, opt Options, work func(side int) string) (from []report.Tried, err error) {
+	if dirs = p.naming(dirs); len(dirs) == 0 {
+		return nil, nil
+	}
+	r.opt.Say("loading packages that use " + p.new.pkg.PkgPath)
 	pairs, _, err := pairUp(ctx, r.change, dirs)
 	var broken *BrokenError
 	if errors.As(err, &broken) {

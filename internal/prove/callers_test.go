@@ -87,3 +87,29 @@ func Calc(s string) int {
 		t.Errorf("the last function is %+v", last)
 	}
 }
+
+// Of dozens of packages that import one, those are loaded that name what the change affects, and a few at most.
+func TestCallersThatNameIt(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a/a.go":      "package a\n\n// Range is not named here.\nvar text = \"Range\"\n",
+		"b/b.go":      "package b\n\nfunc f(c *p.Ctx) { c.Range(1) }\n",
+		"b/b_test.go": "package b\n\nvar _, _ = Range, Range\n",
+		"c/c.go":      "package c\n\nfunc f(c *p.Ctx) { c.Range(1); c.Range(2) }\n",
+		"d/d_test.go": "package d\n\nvar _ = Range\n",
+		"e/e.go":      "package e\n\nvar _ = Old\n",
+		"f/f.go":      "package f\n\nvar _ = Range\n",
+		"g/g.go":      "package g\n\nvar _ = Range\n",
+	} {
+		write(t, filepath.Join(dir, filepath.FromSlash(name)), []byte(text))
+	}
+	p := &pair{
+		old: &side{decls: map[string]*decl{"Ctx.Old": {text: "1"}, "Same": {text: "1"}}, renamed: map[string]string{"Ctx.Old": "Ctx.Range"}},
+		new: &side{version: Version{Dir: dir}, decls: map[string]*decl{"Ctx.Range": {text: "2"}, "Same": {text: "1"}}},
+	}
+	for in, want := range map[string]string{"a b c d e": "c b e", "a d": "", "b c e f g": "c b e f"} {
+		if got := strings.Join(p.naming(strings.Fields(in)), " "); got != want {
+			t.Errorf("of %s: got %s, want %s", in, got, want)
+		}
+	}
+}

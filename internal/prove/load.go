@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 
@@ -55,15 +56,20 @@ type pair struct {
 
 // pairUp loads both versions of the packages in dirs. The notes say what could not be loaded in both.
 func pairUp(ctx context.Context, c *Change, dirs []string) (pairs []*pair, notes []string, err error) {
-	old, err := loadSides(ctx, c.Old, dirs)
+	// The go command compiles what each of them imports, which uses more than one core only in part.
+	var old, now map[string]*side
+	var oldErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { old, oldErr = loadSides(ctx, c.Old, dirs) })
+	now, err = loadSides(ctx, c.New, dirs)
+	wg.Wait()
 	var broken *BrokenError
-	if errors.As(err, &broken) {
-		return nil, nil, fmt.Errorf("the old version, %s, does not build, so there is no comparison: %w", c.Old.Name, err)
+	if errors.As(oldErr, &broken) {
+		return nil, nil, fmt.Errorf("the old version, %s, does not build, so there is no comparison: %w", c.Old.Name, oldErr)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("loading %s: %w", c.Old.Name, err)
+	if oldErr != nil {
+		return nil, nil, fmt.Errorf("loading %s: %w", c.Old.Name, oldErr)
 	}
-	now, err := loadSides(ctx, c.New, dirs)
 	if errors.As(err, &broken) {
 		broken.New = true
 	}

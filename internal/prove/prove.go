@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,10 @@ type Options struct {
 	// so, nothing else is done, because whatever that shows, the change is not worth it. nil means that Faster comes last. With sure, only what
 	// more time would not change counts: then a test that fails tells more.
 	Hopeless func(p *report.Proof, sure bool) bool
+
+	// First are the names of benchmarks that are tried first, where it is found out which of them reach the change. As soon as one does, the
+	// others are tried for no longer than Time. nil means none.
+	First *regexp.Regexp
 
 	// Workload says that Faster runs the program rather than benchmarks, so that none are looked for or generated.
 	Workload bool

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -83,5 +84,54 @@ func TestWipe(t *testing.T) {
 	}
 	if o := got["Other"]; o.Blocks == 0 || o.Reached != 0 || o.Tested != 0 {
 		t.Errorf("Other: %+v; want that nothing reaches it", o)
+	}
+}
+
+// The benchmarks that somebody asks for are looked at first, and the others as long as there is time.
+func TestReachedFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds tests")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/p\n\ngo 1.26\n"))
+	write(t, filepath.Join(dir, "p.go"), []byte("package p\n\nfunc Sum(n int) int {\n\treturn n + n\n}\n"))
+	write(t, filepath.Join(dir, "p_test.go"), []byte(`package p
+
+import "testing"
+
+func BenchmarkA(b *testing.B) { Sum(b.N) }
+func BenchmarkB(b *testing.B) {}
+func BenchmarkC(b *testing.B) { Sum(b.N) }
+func BenchmarkD(b *testing.B) { Sum(b.N) }
+`))
+	tests := []struct {
+		first string
+		most  int // that are looked for
+		limit time.Duration
+		want  string
+		count count
+	}{
+		{"^$", 9, 0, "BenchmarkA BenchmarkC BenchmarkD", count{4, 0}},
+		{"[BD]$", 1, 0, "BenchmarkD", count{2, 2}},
+		{"[BD]$", 1, 1, "BenchmarkB", count{1, 3}}, // whether it reaches it takes too long to find out
+	}
+	for _, test := range tests {
+		v := Version{Name: "p", Dir: dir}
+		r := &run{change: &Change{Old: v, New: v}, opt: Options{First: regexp.MustCompile(test.first)}, proof: &report.Proof{}}
+		found, n, err := r.reachingIn(t.Context(), probing{
+			dir: "./.", file: filepath.Join(t.TempDir(), "p.test"), time: "1x", paths: []string{"example.com/p"}, touched: map[string][]span{"example.com/p/p.go": {{3, 5}}},
+			limit: test.limit,
+			ends:  func(found []reaching) bool { return len(found) >= test.most },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, b := range found {
+			names = append(names, b.name)
+		}
+		if got := strings.Join(names, " "); got != test.want || n != test.count {
+			t.Errorf("%q first, at most %d: got %s, %v, want %s, %v", test.first, test.most, got, n, test.want, test.count)
+		}
 	}
 }

@@ -225,21 +225,28 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 	// soon as there is a benchmark, the others get no more time than calls do.
 	own := patterns(pairs)
 	dirs = slices.Concat(own, slices.DeleteFunc(dirs, func(dir string) bool { return slices.Contains(own, dir) }))
-	began, late := time.Now(), 0
+	began, late, unknown := time.Now(), 0, 0
+	over := func() bool { return time.Since(began) > r.opt.Time }
 	for i, dir := range dirs {
 		if !hasBenchmarks(filepath.Join(r.change.New.Dir, dir)) || !hasBenchmarks(filepath.Join(r.change.Old.Dir, dir)) {
 			continue
 		}
-		if len(found) > 0 && time.Since(began) > r.opt.Time && !slices.Contains(own, dir) {
+		if len(found) > 0 && over() && !slices.Contains(own, dir) {
 			late++
 			continue
 		}
 		r.opt.Say("finding the benchmarks that reach the change, " + dir)
-		in, n, err := r.reachingIn(ctx, probing{dir: dir, file: filepath.Join(work, strconv.Itoa(i)+".test"), paths: paths, touched: touched, time: "1x"})
+		in, n, err := r.reachingIn(ctx, probing{
+			dir: dir, file: filepath.Join(work, strconv.Itoa(i)+".test"), paths: paths, touched: touched, time: "1x",
+			ends: func(in []reaching) bool { return len(found)+len(in) > 0 && over() },
+		})
 		if err != nil {
 			return nil, 0, err
 		}
-		found, all = append(found, in...), all+n
+		found, all, unknown = append(found, in...), all+n.looked, unknown+n.left
+	}
+	if unknown > 0 {
+		r.note("there was no time to look at %s, which may reach the change, too", counted(unknown, "benchmark"))
 	}
 	if late > 0 {
 		r.note("benchmarks of %s that use it were left out: there was no time to find those that reach the change", counted(late, "package"))
@@ -268,39 +275,58 @@ type probing struct {
 	file    string   // for the test program
 	paths   []string // of packages whose code is counted
 	touched map[string][]span
-	quiet   bool // about those that fail
+	ends    func(found []reaching) bool // before the next one; nil means never
+	limit   time.Duration               // for each of them; 0 is probeLimit
+	quiet   bool                        // about those that fail
 }
 
-// reachingIn runs benchmarks of a package, and returns those that reach what changed, and how many there are.
-func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, all int, err error) {
+// A count says how many benchmarks were looked at, and how many were left out.
+type count struct{ looked, left int }
+
+// reachingIn runs benchmarks of a package, those that Options.First names first, and returns those that reach what changed.
+func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, n count, err error) {
 	args := slices.Concat([]string{"test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=" + strings.Join(p.paths, ",")}, p.flags, []string{"-o", p.file, p.dir})
 	if _, err := r.goNew().Run(ctx, args...); err != nil {
 		if ctx.Err() != nil {
-			return nil, 0, err
+			return nil, n, err
 		}
 		r.note("%s: its benchmarks cannot be built with counters: %s", p.dir, firstOf(err))
-		return nil, 0, nil
+		return nil, n, nil
 	}
 	dir := filepath.Join(r.change.New.Dir, p.dir)
 	names, err := listBenchmarks(ctx, p.file, dir, cmp.Or(p.bench, "^Benchmark"))
 	if err != nil {
-		return nil, 0, err
+		return nil, n, err
+	}
+	if first := r.opt.First; first != nil {
+		named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !first.MatchString(name) })
+		names = append(named, slices.DeleteFunc(names, first.MatchString)...)
 	}
 	// What runs before any benchmark does, such as what gives variables of packages their values, says nothing about one of them.
 	cover := p.file + ".cover"
-	before, err := new(reaching).probe(ctx, p.file, dir, cover, p.time)
+	before, err := new(reaching).probe(ctx, p, dir, cover)
 	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
+		return nil, n, ctx.Err()
 	}
 	if err != nil {
 		before = nil
 	}
-	for _, name := range names {
+	for i, name := range names {
+		if p.ends != nil && p.ends(found) {
+			n.left = len(names) - i
+			break
+		}
+		n.looked++
 		b := reaching{dir: p.dir, name: name}
-		covered, err := b.probe(ctx, p.file, dir, cover, p.time)
+		covered, err := b.probe(ctx, p, dir, cover)
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil, 0, ctx.Err()
+				return nil, n, ctx.Err()
+			}
+			if errors.Is(err, errProbeLimit) && r.opt.First != nil && r.opt.First.MatchString(name) {
+				b.rows = 1 // with counters, it takes long before it begins; who named it knows what it runs
+				found = append(found, b)
+				continue
 			}
 			if !p.quiet {
 				r.note("%s: it is unknown whether it reaches the change: %v", name, err)
@@ -312,7 +338,7 @@ func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, all 
 			found = append(found, b)
 		}
 	}
-	return found, len(names), nil
+	return found, n, nil
 }
 
 func firstOf(err error) string {
@@ -384,10 +410,11 @@ func listBenchmarks(ctx context.Context, file, dir, pattern string) ([]string, e
 }
 
 // probe runs a benchmark as often as time says, or none where it has no name, and returns how often each block of code ran.
-func (b *reaching) probe(ctx context.Context, file, dir, profile, benchtime string) (map[codeBlock]int, error) {
-	limited, cancel := context.WithTimeout(ctx, probeLimit)
+func (b *reaching) probe(ctx context.Context, p probing, dir, profile string) (map[codeBlock]int, error) {
+	limit := cmp.Or(p.limit, probeLimit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(limited, file, "-test.run=^$", "-test.bench=^"+regexp.QuoteMeta(b.name)+"$", "-test.benchtime="+benchtime, "-test.coverprofile="+profile)
+	cmd := exec.CommandContext(limited, p.file, "-test.run=^$", "-test.bench=^"+regexp.QuoteMeta(b.name)+"$", "-test.benchtime="+p.time, "-test.coverprofile="+profile)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	began := time.Now()
@@ -397,7 +424,7 @@ func (b *reaching) probe(ctx context.Context, file, dir, profile, benchtime stri
 	}
 	switch {
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return nil, fmt.Errorf("it takes more than %v", probeLimit)
+		return nil, fmt.Errorf("%w %v", errProbeLimit, limit)
 	case err != nil:
 		return nil, err
 	}
@@ -414,6 +441,8 @@ func (b *reaching) probe(ctx context.Context, file, dir, profile, benchtime stri
 	}
 	return counts, nil
 }
+
+var errProbeLimit = errors.New("it takes more than")
 
 // A codeBlock is code that runs as a whole.
 type codeBlock struct {

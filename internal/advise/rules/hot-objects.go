@@ -76,6 +76,9 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 		return !slices.ContainsFunc(c.Below, func(fn string) bool { return p.Mine(fn) }) && (!c.OnCPU || allocating(c))
 	})
 	c = cost.Cost{cost.CPU: c[cost.CPU], cost.ObjectsMade: l.Made[0], cost.BytesMade: l.Made[1]}
+	if p.ToldAnything() && p.Costs.Part(&c, cost.CPU) < hotCPU*p.Least && manyShare*c[cost.BytesMade] < p.Costs.Total[cost.BytesMade] {
+		return // many small objects, beside what takes more memory and time
+	}
 	f := advise.Finding{
 		Title:  "most objects are made on one line",
 		Claim:  unit.Share(p.Costs.Part(&c, cost.ObjectsMade)) + " of all objects come from here",

@@ -97,6 +97,37 @@ func simpleStatement(f *code.Func, n ast.Node) ast.Stmt {
 	return st
 }
 
+// Several are findings of one kind in a function. They are told once, at the place that costs most, so that what a function is about does
+// not fill the list. That place alone decides their rank: each of them may have another remedy.
+type several struct {
+	nodes []ast.Node
+	said  advise.Finding
+	most  int // of nodes
+	worst float64
+	cost  cost.Cost
+	end   int // last line of them, which the next one may share
+}
+
+func (s *several) add(p *advise.Pass, n ast.Node, c cost.Cost, f advise.Finding) {
+	if w := p.Costs.Weight(&c); len(s.nodes) == 0 || w > s.worst {
+		s.said, s.most, s.worst = f, len(s.nodes), w
+		s.said.Most = c
+	}
+	s.nodes = append(s.nodes, n)
+	if p.Line(n.Pos()) > s.end {
+		s.cost.Add(&c)
+	}
+	s.end = max(s.end, p.Line(n.End()))
+}
+
+func (s *several) report(p *advise.Pass) {
+	if len(s.nodes) == 0 {
+		return
+	}
+	s.said.Also = s.nodes
+	p.Report(s.nodes[s.most], s.cost, s.said)
+}
+
 // shows reports whether allocating is worth a word.
 func shows(p *advise.Pass, c *cost.Cost, least float64) bool {
 	return max(p.Costs.Surely(c, cost.ObjectsMade), p.Costs.Surely(c, cost.BytesMade)) >= hotShare*p.Least && (p.Costs.Total[cost.CPU] == 0 || p.Costs.Part(c, cost.CPU) >= least*p.Least)

@@ -21,6 +21,7 @@ var objectPerCall = &advise.Rule{
 
 	NoFix: missing.ObjectsMayBeKept,
 	Find: func(p *advise.Pass) {
+		var own several // a function that returns one of several objects is told of once
 		advise.Each(p, func(ret *ast.ReturnStmt) {
 			for _, r := range ret.Results {
 				u, ok := r.(*ast.UnaryExpr)
@@ -56,8 +57,13 @@ var objectPerCall = &advise.Rule{
 					f.Risk = "one that was used has to be made as good as new; what is kept stays in memory"
 					f.NoFix = missing.ObjectsNeverDone.Of(p.Decl.Name.Name)
 				}
-				p.Report(r, c, f)
+				if p.Literal(r) != nil {
+					p.Report(r, c, f)
+				} else {
+					own.add(p, r, c, f)
+				}
 			}
 		})
+		own.report(p)
 	},
 }

@@ -24,6 +24,7 @@ var reflectHot = &advise.Rule{
 	NoFix: missing.TypesAtRunTime,
 	Find: func(p *advise.Pass) {
 		lines := map[int]bool{}
+		var vague several // what reflection costs on several lines is told once
 		advise.Each(p, func(call *ast.CallExpr) {
 			fn := p.Callee(call)
 			if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "reflect" || lines[p.Line(call.Pos())] {
@@ -55,8 +56,13 @@ var reflectHot = &advise.Rule{
 					}
 				}
 			}
-			p.Report(call, c, f)
+			if !f.Vague {
+				p.Report(call, c, f)
+				return
+			}
+			vague.add(p, call, c, f)
 		})
+		vague.report(p)
 	},
 }
 

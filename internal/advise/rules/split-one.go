@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -89,25 +90,18 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 			if !ok {
 				return
 			}
-			text := map[lengths]string{
-				{false, true, true}: found, {true, false, false}: "!" + found,
-				{false, true, false}: "(" + found + " && !more)", {true, false, true}: "(!" + found + " || more)",
-				{false, false, true}: "(" + found + " && more)", {true, true, false}: "(!" + found + " || !more)",
-			}[is]
-			if !w.all[2] { // there is no third part
-				text = map[bool]string{true: found, false: "!" + found}[is[1]]
-				if is[0] == is[1] {
-					return
-				}
+			if !w.all[2] && is[0] == is[1] {
+				return // it says nothing of the two parts that there may be
 			}
+			text := w.asFound(is, w.at(cmp), found)
 			if text == "" {
 				return
 			}
-			used[found] = true
-			if w.all[2] && is[1] != is[2] {
+			used[found] = used[found] || strings.Contains(text, found)
+			if strings.Contains(text, "more") {
 				used[after] = true
 				contains := fmt.Sprintf("%s.Contains(%s, %s)", p.Src(call.Fun.(*ast.SelectorExpr).X), after, p.Src(call.Args[1]))
-				text = replaceWord(text, "more", contains)
+				text = strings.Replace(text, "more", contains, 1)
 			}
 			edits = append(edits, edit.Replace(cmp, text))
 		case *ast.IndexExpr:
@@ -269,16 +263,6 @@ func (w *pair) onlyCounted(call *ast.CallExpr, known bool) bool {
 	return true
 }
 
-// replaceWord puts a text in place of the only word in another one that is called so.
-func replaceWord(text, word, with string) string {
-	for i := 0; i+len(word) <= len(text); i++ {
-		if text[i:i+len(word)] == word {
-			return text[:i] + with + text[i+len(word):]
-		}
-	}
-	return text
-}
-
 // isRead reports whether an element is only read.
 func isRead(f *code.Func, e ast.Expr) bool {
 	switch up := f.Parent(e).(type) {
@@ -288,6 +272,27 @@ func isRead(f *code.Func, e ast.Expr) bool {
 		return !slices.Contains(up.Lhs, e)
 	}
 	return true
+}
+
+// asFound returns the shortest condition that is true for the same of the numbers of parts that there may be, or "". In it, more stands for
+// whether what is behind the first separator has another one, which it never has where there is none: it is empty then.
+func (w *pair) asFound(is, may lengths, found string) string {
+	for _, c := range []struct {
+		is   lengths
+		text string
+	}{
+		{lengths{false, true, true}, found},
+		{lengths{true, false, false}, "!" + found},
+		{lengths{false, false, true}, "more"},
+		{lengths{true, true, false}, "!more"},
+		{lengths{false, true, false}, "(" + found + " && !more)"},
+		{lengths{true, false, true}, "(!" + found + " || more)"},
+	} {
+		if c.is.and(may) == is.and(may) {
+			return c.text
+		}
+	}
+	return ""
 }
 
 // counted says for which numbers of parts a comparison of their number is true.

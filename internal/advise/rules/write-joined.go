@@ -163,8 +163,22 @@ func writtenString(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) []report
 	if obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(w), true, p.Pkg.Types, "WriteString"); obj != nil {
 		return p.Fix(report.Mechanical, "write the string", edit.New(call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.Src(w), p.Src(arg))))
 	}
+	if t := p.TypeOf(w); !types.IsInterface(t) || isHash(t) {
+		return p.No(missing.NoWriteString, p.Src(w))
+	}
 	p.Need("io")
 	return p.Fix(report.Mechanical, "let io.WriteString ask the writer", edit.New(call.Pos(), call.End(), fmt.Sprintf("io.WriteString(%s, %s)", writer(p.Func, w), p.Src(arg))))
+}
+
+// isHash reports whether a type is an interface of hashes. Of what has it in the standard library, only maphash has a WriteString; with all
+// others, io.WriteString copies the string as before.
+func isHash(t types.Type) bool {
+	for _, name := range []string{"Sum", "BlockSize"} {
+		if obj, _, _ := types.LookupFieldOrMethod(t, false, nil, name); obj == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // writer returns an expression that can be given to a function for a writer.

@@ -91,6 +91,7 @@ var missingFacts = map[missing.Fact]string{
 	missing.TwoResults:        "Write has two results, and the error of binary.Write is used where there is room for one",
 	missing.ReaderOfOtherType: "the reader is not given to an interface, and a *strings.Reader is of another type",
 	missing.NoTwin:            "the function has no twin that takes what there is",
+	missing.NoWriteString:     "nothing shows that %s has a WriteString, and without one the string is copied all the same",
 
 	missing.OnlyFmt:               "only package fmt can print some of the parts",
 	missing.ValueAtRunTime:        "what %s holds is only known when the program runs",

@@ -88,6 +88,7 @@ const (
 	TwoResults        Fact = "two-results"
 	ReaderOfOtherType Fact = "reader-of-other-type"
 	NoTwin            Fact = "no-twin"
+	NoWriteString     Fact = "no-write-string"
 )
 
 // Formats and texts.

@@ -33,6 +33,26 @@ func newTable() *table {
 	return &table{} // cost: [alloc_objects*3000] runtime.newobject; want
 }
 
+type encoder interface{ encode() int }
+
+type (
+	fast struct{ cells [1024]int }
+	slow struct{ cells [2048]int }
+)
+
+func (f *fast) encode() int { return len(f.cells) }
+func (s *slow) encode() int { return len(s.cells) }
+
+// It is told once, for the one that costs more.
+func newEncoder(level int) encoder {
+	switch level {
+	case 1:
+		return &fast{} // cost: [alloc_objects*2000] runtime.newobject
+	default:
+		return &slow{} // cost: [alloc_objects*3000] runtime.newobject; want
+	}
+}
+
 type buffer struct{ b []byte }
 
 // newBuffer is called as often as the pool is empty.
@@ -45,6 +65,7 @@ var buffers = sync.Pool{New: func() any { return newBuffer() }}
 func main() {
 	fmt.Println(len(newTable().cells), cap(buffers.Get().(*buffer).b))
 	fmt.Println(maker(1)(2).parent)
+	fmt.Println(newEncoder(1).encode(), newEncoder(2).encode())
 	var l *list[int]
 	fmt.Println(newLoop(1).header, l.push(1).v)
 }

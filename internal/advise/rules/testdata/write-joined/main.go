@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha1"
 	"fmt"
+	"hash"
 	"io"
 	"math"
 	"os"
@@ -70,6 +72,22 @@ func builder(w *bytes.Buffer, s string) {
 	w.Write([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
 }
 
+// A hash copies the string, whoever asks for it.
+func hashed(h hash.Hash, s string) {
+	h.Write([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+}
+
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+func counting(c *counter, s string) {
+	c.Write([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+}
+
 func second(w io.Writer, n int) {
 	if n == 0 {
 		return
@@ -116,6 +134,10 @@ func main() {
 	fmt.Println(parts.String())
 	stringer(w, 1)
 	plain(w, "plain\n")
+	h := sha1.New()
+	hashed(h, "hashed")
+	fmt.Printf("%x\n", h.Sum(nil))
+	counting(new(counter), "counted")
 	builder(new(bytes.Buffer), "x")
 	second(w, 2)
 	slow(w, 3)
