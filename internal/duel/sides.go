@@ -96,6 +96,9 @@ func (r *repository) open(ctx context.Context, dir string) (err error) {
 		if errors.Is(err, git.ErrNotInstalled) {
 			return fmt.Errorf("comparing revisions needs git: %w", err)
 		}
+		if said := git.Said(err); !strings.Contains(said, "not a git repository") {
+			return fmt.Errorf("%s: git: %s", r.dir, said) // such as: the repository belongs to another user
+		}
 		return fmt.Errorf("%s: %w", r.dir, ErrNoRepository)
 	}
 	r.root = filepath.FromSlash(r.root)
