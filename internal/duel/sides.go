@@ -113,8 +113,11 @@ func (r *repository) base(ctx context.Context) (string, error) {
 		names = append([]string{head}, names...)
 	}
 	head, err := r.run(ctx, "rev-parse", "HEAD")
+	if failed := (*git.Error)(nil); errors.As(err, &failed) {
+		return "", errors.New("the repository has no commit yet")
+	}
 	if err != nil {
-		return "", fmt.Errorf("the repository has no commit: %w", err)
+		return "", err
 	}
 	for _, name := range names {
 		base, err := r.run(ctx, "merge-base", "HEAD", name)
