@@ -217,7 +217,10 @@ func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) 
 		found = append(found, t)
 	}
 	named := b.name()
-	if len(found) != 1 {
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("%s matches no package", named)
+	case len(found) > 1:
 		return nil, fmt.Errorf("%s matches %d packages, but only one can be recorded at a time", named, len(found))
 	}
 	t := found[0]

@@ -58,8 +58,9 @@ type System struct {
 	Dir      string         // current folder
 	Zone     *time.Location // that times are shown in
 
-	args    []string
-	partial bool // a profile that was named, or a part of a recording, could not be read, and the answer is of the others
+	args      []string
+	unwritten error // why the help could not be written
+	partial   bool  // a profile that was named, or a part of a recording, could not be read, and the answer is of the others
 }
 
 // names reports whether the command line may be about a command, which then gets its flags. Hundreds of flags that nobody
@@ -155,6 +156,9 @@ func Main(ctx context.Context, sys System, args []string) int {
 	root.SetOut(sys.Out)
 	root.SetErr(sys.Err)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = sys.unwritten
+	}
 	switch {
 	case err == nil && sys.partial:
 		return exitFailed // a script does not read notes
@@ -321,6 +325,10 @@ func hints(err error, by hint.Speller) []string {
 	if errors.As(err, &noexec) {
 		out = append(out, scratch.Variable+"=DIR names a folder where programs can run; the go command uses it too")
 	}
+	var unusable *scratch.Unusable
+	if errors.As(err, &unusable) {
+		out = append(out, "TMPDIR=DIR names another one")
+	}
 	if errors.Is(err, profile.ErrNothingCommon) {
 		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE shows the kind, and only profiles of one kind can be merged or compared")
 	}
@@ -390,7 +398,9 @@ func newRoot(sys *System) *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		w := bufio.NewWriter(sys.Out)
 		help(cmd, w, width(sys.Out))
-		w.Flush() // nobody is there to be told when this fails
+		if err := w.Flush(); !isBrokenPipe(err) {
+			sys.unwritten = err // cobra takes none from here
+		}
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd == root && !strings.HasPrefix(sys.args[0], "-") {

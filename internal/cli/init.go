@@ -1,17 +1,19 @@
 package cli
 
 import (
-	"cmp"
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/query"
 )
 
@@ -39,7 +41,10 @@ func initCommand(sys *System) *cobra.Command {
 			return usagef("for example: hone init ci", "init can write only one thing: ci")
 		}
 		file, _ := cmd.Flags().GetString("output")
-		file = cmp.Or(file, filepath.Join(".github", "workflows", "hone.yml"))
+		top, module := whereCI(cmd.Context(), sys.Dir)
+		if file == "" { // where GitHub looks for workflows
+			file = filepath.Join(top, ".github", "workflows", "hone.yml")
+		}
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(sys.Dir, file)
 		}
@@ -53,7 +58,7 @@ func initCommand(sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = f.WriteString(strings.Replace(ciWorkflow, "VERSION", moduleVersion(), 1))
+		_, err = f.WriteString(workflow(module))
 		if err := errors.Join(err, f.Close()); err != nil {
 			os.Remove(file)
 			return err
@@ -62,4 +67,36 @@ func initCommand(sys *System) *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// whereCI returns the top folder of the repository that dir is in, or dir, and the folder of the module of dir below that: "." is the top itself.
+func whereCI(ctx context.Context, dir string) (top, module string) {
+	line, err := git.Command{Dir: dir}.Line(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return dir, "."
+	}
+	top = filepath.FromSlash(line)
+	in, err := filepath.EvalSymlinks(dir) // as git does
+	if err != nil {
+		return top, "."
+	}
+	for ; ; in = filepath.Dir(in) {
+		rel, err := filepath.Rel(top, in)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			return top, "."
+		}
+		if _, err := os.Stat(filepath.Join(in, "go.mod")); err == nil {
+			return top, filepath.ToSlash(rel)
+		}
+	}
+}
+
+// workflow returns the workflow for a module in a folder of its repository.
+func workflow(module string) string {
+	text := strings.Replace(ciWorkflow, "VERSION", moduleVersion(), 1)
+	if module == "." {
+		return text
+	}
+	text = strings.Replace(text, "    steps:\n", "    defaults:\n      run:\n        working-directory: "+strconv.Quote(module)+"\n    steps:\n", 1)
+	return strings.Replace(text, "go-version-file: go.mod", "go-version-file: "+strconv.Quote(module+"/go.mod"), 1)
 }

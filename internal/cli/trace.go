@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -202,8 +203,9 @@ func traceError(rec *recording.Recording, err error) error {
 	var noRequest *traceview.NoRequestError
 	var noGoroutine *traceview.NoGoroutineError
 	var outside *waits.OutsideError
+	var unreadable *exectrace.UnreadableError
 	switch {
-	case errors.As(err, &outside):
+	case errors.As(err, &outside), errors.As(err, &unreadable):
 		return fmt.Errorf("%s: %w", rec.Ref, err)
 	case errors.As(err, &none):
 		return &hinted{fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}

@@ -81,7 +81,9 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 		return nil, "", &hinted{err, "go list reports the same"}
 	case err != nil:
 		return nil, "", err
-	case len(found) != 1:
+	case len(found) == 0:
+		return nil, "", usagef("", "%s matches no package", arg)
+	case len(found) > 1:
 		return nil, "", usagef("", "%s matches %d packages, but only one program can run at a time", arg, len(found))
 	}
 	pkg := found[0]

@@ -96,6 +96,9 @@ func (r *repository) open(ctx context.Context, dir string) (err error) {
 		if errors.Is(err, git.ErrNotInstalled) {
 			return fmt.Errorf("comparing revisions needs git: %w", err)
 		}
+		if said := git.Said(err); !strings.Contains(said, "not a git repository") {
+			return fmt.Errorf("%s: git: %s", r.dir, said) // such as: the repository belongs to another user
+		}
 		return fmt.Errorf("%s: %w", r.dir, ErrNoRepository)
 	}
 	r.root = filepath.FromSlash(r.root)
@@ -110,8 +113,11 @@ func (r *repository) base(ctx context.Context) (string, error) {
 		names = append([]string{head}, names...)
 	}
 	head, err := r.run(ctx, "rev-parse", "HEAD")
+	if failed := (*git.Error)(nil); errors.As(err, &failed) {
+		return "", errors.New("the repository has no commit yet")
+	}
 	if err != nil {
-		return "", fmt.Errorf("the repository has no commit: %w", err)
+		return "", err
 	}
 	for _, name := range names {
 		base, err := r.run(ctx, "merge-base", "HEAD", name)

@@ -220,7 +220,7 @@ func (d *decoder) generation(g *generation) error {
 		}
 		d.t.lose(at, d.last, "generation", err)
 	} else if g.cut {
-		d.t.lose(g.begin, d.last, "cut", errors.New("the file ends before the trace does"))
+		d.t.lose(d.t.size, d.last, "cut", errors.New("the file ends before the trace does"))
 	}
 	if d.t.lost != lost || g.cut || g.damaged {
 		d.forget()

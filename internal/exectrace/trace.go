@@ -132,11 +132,20 @@ func (t *Trace) from(b border) iter.Seq2[*Event, error] {
 		if err == nil && !t.some && len(t.damage) > 0 {
 			err = t.damage[0].Err
 		}
+		if err == nil && t.size == headerLen {
+			err = errors.New("the trace ends after its header: the program wrote no event before it ended")
+		}
 		if err != nil && err != errStop {
-			yield(nil, err)
+			yield(nil, &UnreadableError{err})
 		}
 	}
 }
+
+// An UnreadableError is that nothing of a trace could be read.
+type UnreadableError struct{ Err error }
+
+func (e *UnreadableError) Error() string { return e.Err.Error() }
+func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // errStop ends the reading of a trace that somebody does not want to see the rest of.
 var errStop = errors.New("stop")

@@ -43,6 +43,9 @@ func (h *Happened) Report() *report.Events { return event.Report(h.Events, h.Mor
 func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
 	now := s.Now().UTC()
 	h := &Happened{Events: []event.Event{}, From: now.Add(-24 * time.Hour), To: now}
+	if err := onlyKeys(r, "service", "kind", "last", "from", "to", "limit"); err != nil {
+		return nil, err
+	}
 	wrong := func(name, want string) error {
 		return badRequest{fmt.Errorf("%s=%s: want %s", name, profile.Shorten(r.FormValue(name), 60), want)}
 	}
@@ -56,9 +59,12 @@ func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
 	for name, into := range map[string]*time.Time{"from": &h.From, "to": &h.To} {
 		t, err := store.ParseMoment(r.FormValue(name), *into, now)
 		if err != nil {
-			return nil, wrong(name, "a time such as -1h or "+time.RFC3339)
+			return nil, wrong(name, "a time such as -1h or 2026-09-01T14:30Z")
 		}
 		*into = t
+	}
+	if h.To.Before(h.From) {
+		return nil, badRequest{fmt.Errorf("the time ends before it begins: from %s to %s", h.From.Format(time.RFC3339), h.To.Format(time.RFC3339))}
 	}
 	f := event.Filter{Tenant: tenant, Service: r.FormValue("service"), From: h.From, To: h.To, Limit: usualEvents}
 	if r.FormValue("to") == "" {
@@ -161,8 +167,11 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request, tenant string) err
 	var t tale
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil {
+	if err := wrongJSON(d.Decode(&t)); err != nil {
 		return badRequest{fmt.Errorf(`%w; an event looks like {"kind":"oom","service":"api","labels":{"instance":"10.0.0.7:6060"}}`, err)}
+	}
+	if d.More() {
+		return badRequest{errors.New("the body goes on after the event: send one event at a time")}
 	}
 	e, err := t.event(s.Now().UTC())
 	if err != nil {
@@ -173,6 +182,22 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request, tenant string) err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(e)
+}
+
+// wrongJSON words an error of package json for somebody who does not know the types of this one.
+func wrongJSON(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == io.EOF:
+		return errors.New("the body is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the body ends before its JSON does")
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return fmt.Errorf("the body is not an event but a JSON %s", wrong.Value)
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s cannot be a JSON %s", wrong.Field, wrong.Value)
+	}
+	return err
 }
 
 func (s *Server) events(w http.ResponseWriter, r *http.Request, tenant string) error {

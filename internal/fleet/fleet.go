@@ -266,7 +266,10 @@ const mostNames = 200
 // nameList answers with the names of labels of what there is in the last week, or with the values of one, for those who type a ref.
 func (s *Server) nameList(w http.ResponseWriter, r *http.Request, tenant string) error {
 	q := store.Query{Tenant: tenant, From: s.Now().Add(-7 * 24 * time.Hour), To: s.Now().Add(time.Minute)}
-	var err error
+	err := onlyKeys(r, "service", "label", "prefix")
+	if err != nil {
+		return err
+	}
 	if service := r.FormValue("service"); service != "" {
 		q.Selector = store.Service(service)
 	}
@@ -284,7 +287,20 @@ func (s *Server) nameList(w http.ResponseWriter, r *http.Request, tenant string)
 	if err != nil {
 		return err
 	}
+	if out.Names == nil {
+		out.Names = []string{} // an empty list in JSON, not null
+	}
 	return answerJSON(w, out)
+}
+
+// onlyKeys refuses a query with other keys: a mistyped filter would answer something else.
+func onlyKeys(r *http.Request, keys ...string) error {
+	for key := range r.URL.Query() {
+		if !slices.Contains(keys, key) {
+			return badRequest{fmt.Errorf("unknown key %q; the keys are %s", profile.Shorten(key, 40), strings.Join(keys, ", "))}
+		}
+	}
+	return nil
 }
 
 // Costs are what fleetview.Services is made of.

@@ -201,6 +201,10 @@ func TestWrongQuestions(t *testing.T) {
 		"/api/v1/fleet/heat?ref=a@now..-1h":              "ends before it begins",
 		"/api/v1/events?last=often":                      "want a time such as 1h",
 		"/api/v1/events?from=often":                      "want a time such as -1h",
+		"/api/v1/events?from=2026":                       "such as -1h or 2026-09-01T14:30Z",
+		"/api/v1/events?from=-1h&to=-2h":                 "the time ends before it begins",
+		"/api/v1/events?kinds=oom":                       "unknown key \"kinds\"; the keys are service, kind,",
+		"/api/v1/names?lable=version":                    "unknown key \"lable\"; the keys are service, label,",
 		"/api/v1/events?kind=deploy,often":               "want some of change, deploy",
 		"/api/v1/events?limit=1001":                      "want a number from 1 to 1000",
 	} {
@@ -372,12 +376,16 @@ func TestTold(t *testing.T) {
 		t.Errorf("pins: %v %v", pins, err)
 	}
 	for body, want := range map[string]string{
-		``:                                     "an event looks like",
-		`{"kind":"change","service":"api"}`:    `kind "change": want deploy, restart or oom`,
-		`{"kind":"oom"}`:                       "name the service of the event",
-		`{"kind":"oom","service":"a\u0000"}`:   "want one line of UTF-8",
-		`{"kind":"oom","service":"a","who":1}`: `unknown field "who"`,
-		`{"kind":"deploy","service":"a"}`:      "a deploy needs a version or a build",
+		``:   "the body is empty; an event looks like",
+		`{`:  "the body ends before its JSON does; an event looks like",
+		`[]`: "the body is not an event but a JSON array; an event looks like",
+		`{"kind":"deploy","service":"a","version":5}`:                                    "version cannot be a JSON number; an event looks like",
+		`{"kind":"oom","service":"api"}{"kind":"oom"}`:                                   "send one event at a time",
+		`{"kind":"change","service":"api"}`:                                              `kind "change": want deploy, restart or oom`,
+		`{"kind":"oom"}`:                                                                 "name the service of the event",
+		`{"kind":"oom","service":"a\u0000"}`:                                             "want one line of UTF-8",
+		`{"kind":"oom","service":"a","who":1}`:                                           `unknown field "who"`,
+		`{"kind":"deploy","service":"a"}`:                                                "a deploy needs a version or a build",
 		`{"kind":"oom","service":"a","time":"2020-01-01T00:00:00Z"}`:                     "want one of the last seven days",
 		`{"kind":"oom","service":"` + strings.Repeat("a", 2000) + `"}`:                   "at most 1024 bytes",
 		`{"kind":"oom","service":"` + strings.Repeat("a", 100_000) + `"}`:                "at most 16384 bytes",

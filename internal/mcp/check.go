@@ -105,6 +105,9 @@ func (s *server) ref(text string) (string, error) {
 	if strings.HasPrefix(text, "store:") {
 		return text, nil // the user has said which store this is when the server was started
 	}
+	if s.leads(text) {
+		return s.file(text)
+	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || scheme != "http" && scheme != "https" {
@@ -118,6 +121,18 @@ func (s *server) ref(text string) (string, error) {
 	if host, _, err := net.SplitHostPort(first(text, "/")); err == nil {
 		return text, s.host(host)
 	}
+	return s.file(text)
+}
+
+// leads reports whether a text leads into the folder. hone opens a file where there is one, so a folder called localhost:1 makes a path of
+// what looks like an address, and localhost:1/../../x is a file somewhere else.
+func (s *server) leads(text string) bool {
+	_, err := os.Lstat(filepath.Join(s.Folder, filepath.FromSlash(first(text, "/"))))
+	return err == nil || s.there(text)
+}
+
+// file checks the name of a recording or profile, and of a part of its time.
+func (s *server) file(text string) (string, error) {
 	name, when := text, ""
 	if m := moment().FindStringSubmatch(text); m != nil && !s.there(text) {
 		name, when = m[1], m[2]

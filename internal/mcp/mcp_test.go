@@ -135,6 +135,13 @@ func TestHostileCallers(t *testing.T) {
 	if err := os.Symlink(filepath.Join(work, "..", "outside", "new.hone"), filepath.Join(work, "new.hone")); err != nil {
 		t.Fatal(err)
 	}
+	// A folder with the name of an address makes a path of what looks like one.
+	if err := os.MkdirAll(filepath.Join(work, "localhost:6060"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(work, "..", "outside", "secret.pprof"), filepath.Join(work, "localhost:6060", "profile")); err != nil {
+		t.Fatal(err)
+	}
 	c := connect(t, Options{Folder: work, Run: func(context.Context, []string, io.Writer, io.Writer) (int, error) {
 		t.Error("something ran")
 		return 0, nil
@@ -150,6 +157,10 @@ func TestHostileCallers(t *testing.T) {
 		{"top", in{"ref": filepath.Join(outside, "secret.pprof")}, "outside the folder"},
 		{"top", in{"ref": "link/secret.pprof"}, "outside the folder"},
 		{"top", in{"ref": "codec/../../outside/secret.pprof"}, "outside the folder"},
+		{"top", in{"ref": "localhost:6060/../../outside/secret.pprof"}, "outside the folder"},
+		{"top", in{"ref": "localhost:6060/profile"}, "outside the folder"},
+		{"top", in{"ref": []string{}}, "it needs ref"},
+		{"advise", in{"ref": "a.hone", "package": "./codec"}, "it needs one of ref, package"},
 		{"top", in{"ref": "file:///etc/passwd"}, "no URL that hone reads"},
 		{"top", in{"ref": "--output=/tmp/x"}, "does not begin with -"},
 		{"top", in{"ref": []string{"cpu.pprof", "-"}}, "does not begin with -"},

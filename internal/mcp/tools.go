@@ -148,6 +148,9 @@ func (t *tool) read(s *server, raw json.RawMessage) (*call, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", in.name, err)
 		}
+		if in.need && len(values) == 0 {
+			return nil, fmt.Errorf("it needs %s: %s", in.name, in.doc)
+		}
 		for _, value := range values {
 			if value, err = s.check(in.is, value); err != nil {
 				return nil, fmt.Errorf("%s: %w", in.name, err)
@@ -435,15 +438,19 @@ var stepTools = []*tool{
 	},
 }
 
-// needs refuses a call that has none of some inputs.
+// needs refuses a call that has none, or several, of some inputs.
 func needs(names ...string) func(s *server, c *call) error {
 	return func(_ *server, c *call) error {
+		given := 0
 		for _, n := range names {
 			if c.given[n] != nil {
-				return nil
+				given++
 			}
 		}
-		return fmt.Errorf("it needs one of %s", strings.Join(names, ", "))
+		if given != 1 {
+			return fmt.Errorf("it needs one of %s", strings.Join(names, ", "))
+		}
+		return nil
 	}
 }
 

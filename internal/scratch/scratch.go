@@ -37,6 +37,23 @@ func (e *NoExec) Error() string {
 	return fmt.Sprintf("no program can run in the temporary folder %s, since it is mounted noexec", e.Dir)
 }
 
+// Unusable is that no folder can be made in the temporary folder.
+type Unusable struct {
+	Dir string
+	Err error
+}
+
+func (e *Unusable) Error() string {
+	why := e.Err
+	var path *fs.PathError
+	if errors.As(why, &path) {
+		why = path.Err // the name in it is one that nobody knows
+	}
+	return fmt.Sprintf("nothing can be written to the temporary folder %s: %v", e.Dir, why)
+}
+
+func (e *Unusable) Unwrap() error { return e.Err }
+
 // own is the folder of this process. It exists from the first Dir until Clean.
 var own struct {
 	sync.Mutex
@@ -108,7 +125,7 @@ func begin(in string) (dir string, lock *os.File, err error) {
 		return "", nil, err
 	}
 	if dir, err = os.MkdirTemp(in, prefix); err != nil {
-		return "", nil, err
+		return "", nil, &Unusable{in, err}
 	}
 	lock, err = hold(filepath.Join(dir, lockName))
 	if err != nil {

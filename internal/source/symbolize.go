@@ -131,6 +131,11 @@ func (o *Options) nameLocally(n *namer, force bool) {
 			of[m] = append(of[m], i)
 		}
 	}
+	// A profile may have names without saying so of its programs, as go tool trace writes it. Then nothing is missing.
+	unnamed := func(l int) bool {
+		lines := n.t.Locations[l].Lines
+		return len(lines) == 0 || n.t.Functions[lines[0].Function].Name == ""
+	}
 	missing := false
 	var absent []string // what a profile calls them; "" for a program without a name
 	for i := range n.t.Mappings {
@@ -139,7 +144,9 @@ func (o *Options) nameLocally(n *namer, force bool) {
 		case len(of[i]) == 0: // named, or not met
 			continue
 		case m.File == "" && !o.PProf:
-			absent = append(absent, "")
+			if slices.ContainsFunc(of[i], unnamed) {
+				absent = append(absent, "")
+			}
 			continue
 		case m.File == "" && i == 0:
 			o.say("Main binary filename not available.")
@@ -157,7 +164,9 @@ func (o *Options) nameLocally(n *namer, force bool) {
 		if err != nil {
 			name, id := filename.Base(m.File), m.Build()
 			if !o.PProf && errors.Is(err, fs.ErrNotExist) {
-				absent = append(absent, name)
+				if slices.ContainsFunc(of[i], unnamed) {
+					absent = append(absent, name)
+				}
 				continue
 			}
 			if o.PProf {

@@ -283,7 +283,10 @@ func DamageNotes(t *exectrace.Trace) []string {
 		return nil
 	}
 	d := damage[0]
-	note := fmt.Sprintf("the trace is damaged at byte %d: %v; the last event before that is at %s", d.At, d.Err, unit.Time(time.Duration(d.Time)))
+	note := fmt.Sprintf("the trace is damaged at byte %d: %v", d.At, d.Err)
+	if d.Time > 0 { // it is not known where headers and tables of names are damaged, which are read before the events
+		note += "; the last event before that is at " + unit.Time(time.Duration(d.Time))
+	}
 	if nameless(t) {
 		note += ", and no name of a function is in what there is: goroutines go by their numbers, those of the runtime as well, waiting for work counts as other waiting, " +
 			"and requests cannot be found"

@@ -44,7 +44,7 @@ func disjoint(w io.Writer, tables []*table, all []benchproc.Key) int {
 				apart = append(apart, t)
 			}
 		}
-		names := base.StringValues() + " and " + col.StringValues()
+		names := shownName(base) + " and " + shownName(col)
 		if len(apart) == len(tables) {
 			fmt.Fprintf(w, "hone: %s have no benchmark in common%s\n", names, why(tables, base, col))
 			n++
@@ -56,6 +56,14 @@ func disjoint(w io.Writer, tables []*table, all []benchproc.Key) int {
 		}
 	}
 	return n
+}
+
+// shownName is how a column is called in messages: the one without a value is "".
+func shownName(col benchproc.Key) string {
+	if name := col.StringValues(); name != "" {
+		return name
+	}
+	return `""`
 }
 
 // common reports whether a row has both columns.

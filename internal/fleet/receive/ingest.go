@@ -246,7 +246,7 @@ func sampleRate(text string) (int64, error) {
 	}
 	rate, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || rate < 0 || rate > 1e6 {
-		return 0, body.Errorf(http.StatusBadRequest, "sampleRate=%s: it is no number up to 1000000", profile.Shorten(text, 40))
+		return 0, body.Errorf(http.StatusBadRequest, "sampleRate=%s: want a number from 0 to 1000000", profile.Shorten(text, 40))
 	}
 	if rate == 0 {
 		return 100, nil

@@ -82,7 +82,7 @@ func parsePlain(query string, data []byte, limits Limits) ([]sent, error) {
 			return nil, body.Errorf(http.StatusBadRequest, "unknown key %q; the keys are %s", profile.Shorten(key, 40), strings.Join(plainKeys, ", "))
 		}
 		if len(values) > 1 && key != "label" {
-			return nil, body.Errorf(http.StatusBadRequest, "%s is there %d times", key, len(values))
+			return nil, body.Errorf(http.StatusBadRequest, "%s is given %d times", key, len(values))
 		}
 	}
 	in := sent{service: q.Get("service"), kind: q.Get("kind"), raw: data}
@@ -92,20 +92,26 @@ func parsePlain(query string, data []byte, limits Limits) ([]sent, error) {
 	for _, l := range q["label"] {
 		name, value, ok := strings.Cut(l, "=")
 		if !ok || name == "" || strings.HasPrefix(name, "__") {
-			return nil, body.Errorf(http.StatusBadRequest, "label=%s: it has the form label=version=v2", profile.Shorten(l, 60))
+			return nil, body.Errorf(http.StatusBadRequest, "label=%s: want the form label=version=v2", profile.Shorten(l, 60))
 		}
 		if name == store.ServiceLabel {
-			return nil, body.Errorf(http.StatusBadRequest, "label=%s: the service is named by service=NAME", profile.Shorten(l, 60))
+			return nil, body.Errorf(http.StatusBadRequest, "label=%s: name the service with service=NAME", profile.Shorten(l, 60))
+		}
+		if slices.ContainsFunc(in.labels, func(l store.Label) bool { return l.Name == name }) {
+			return nil, body.Errorf(http.StatusBadRequest, "the label %s is given more than once", profile.Shorten(name, 60))
 		}
 		in.labels = append(in.labels, store.Label{Name: name, Value: value})
 	}
 	if in.start, in.end, err = span(q.Get("from"), q.Get("until")); err != nil {
 		return nil, err
 	}
+	if until, err := moment(q.Get("until")); err == nil && until.Before(in.start) {
+		return nil, body.Errorf(http.StatusBadRequest, "until is before from")
+	}
 	if text := q.Get("delta"); text != "" {
 		delta, err := strconv.ParseBool(text)
 		if err != nil {
-			return nil, body.Errorf(http.StatusBadRequest, "delta=%s: it is true or false", profile.Shorten(text, 40))
+			return nil, body.Errorf(http.StatusBadRequest, "delta=%s: want true or false", profile.Shorten(text, 40))
 		}
 		in.sums = counters
 		if delta {

@@ -75,7 +75,7 @@ func ReadAll(into *[]Rule) func(settings.Value) {
 }
 
 func read(v settings.Value) Rule {
-	r := usual()
+	r, known := usual(), true
 	v.Mapping(
 		settings.Key{Name: "source_labels", Read: func(v settings.Value) {
 			settings.Texts(&r.Sources)(v)
@@ -89,6 +89,10 @@ func read(v settings.Value) Rule {
 		settings.Key{Name: "regex", Read: func(v settings.Value) {
 			s, ok := v.Text()
 			if !ok {
+				return
+			}
+			if _, err := regexp.Compile(s); err != nil { // as it was written, without what anchors it
+				v.Wrong("%v", err)
 				return
 			}
 			re, err := regexp.Compile("^(?s:" + s + ")$")
@@ -122,10 +126,13 @@ func read(v settings.Value) Rule {
 			}
 			if r.Action = strings.ToLower(s); !slices.Contains(Actions, r.Action) {
 				v.WrongChoice("action", s, Actions)
-				r = usual()
+				known = false
 			}
 		}},
 	)
+	if !known { // what it needs is not known either
+		return usual()
+	}
 	if err := r.check(); err != nil {
 		v.Wrong("%v", err)
 	}

@@ -127,6 +127,23 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// A mistake is reported once, without what follows from it.
+func TestOneMistake(t *testing.T) {
+	job := func(text string) string { return "scrape_configs:\n- job_name: a\n  " + text }
+	for in, want := range map[string]string{
+		job("relabel_configs: [{action: foo}]"): `hone.yml:3:30: action "foo" is not known; the choices are replace, keep, drop, keepequal, dropequal, hashmod, labelmap, ` +
+			`labeldrop, labelkeep, lowercase, uppercase`,
+		job("relabel_configs: [{action: keep, regex: 'a('}]"): "hone.yml:3:43: error parsing regexp: missing closing ): `a(`",
+		job("file_sd_configs: [{files: [y.txt]}]"):            `hone.yml:3:30: "y.txt" is not the name of a .json, .yml or .yaml file, with one * in its last part at most`,
+		job("http_sd_configs: [{url: 'ftp://x'}]"):            `hone.yml:3:27: this is not a URL that begins with http:// or https:// and a host`,
+		"scrape_configs: [a]":                                 `hone.yml:1:18: a single value stands where a mapping of keys to values has to be`,
+	} {
+		if _, err := Parse("hone.yml", []byte(in)); err == nil || err.Error() != want {
+			t.Errorf("%s\ngives\n%v\nwant\n%s", in, err, want)
+		}
+	}
+}
+
 // TestRates holds how often targets are asked where little is said: for a CPU profile of a sixth of the time at most.
 func TestRates(t *testing.T) {
 	tests := []struct{ global, job, want string }{

@@ -92,7 +92,7 @@ func (r *reader) job(v settings.Value) *Job {
 	}
 	v.MappingBut(otherJobKeys, append(keys, r.http(&j.HTTP)...)...)
 	j.HTTP.check(v)
-	if j.Name == "" {
+	if j.Name == "" && v.IsMapping() {
 		v.Wrong("the job has no job_name")
 	}
 	j.times(v, ownInterval, ownTimeout)
@@ -428,12 +428,11 @@ func (r *reader) fileSD(v settings.Value) FileSD {
 				if !ok {
 					return
 				}
+				f.Files = append(f.Files, r.abs(s)) // also a wrong one: files are there
 				dir, last := filepath.Split(s)
 				if strings.ContainsAny(dir, "*?[") || !slices.Contains([]string{".json", ".yml", ".yaml"}, filepath.Ext(last)) || strings.Count(last, "*") > 1 {
 					v.Wrong("%q is not the name of a .json, .yml or .yaml file, with one * in its last part at most", profile.Shorten(s, 80))
-					return
 				}
-				f.Files = append(f.Files, r.abs(s))
 			})
 		}},
 		settings.Key{Name: "refresh_interval", Read: settings.Time(&f.Refresh, leastRefresh, mostRefresh)},
@@ -449,12 +448,11 @@ func (r *reader) httpSD(v settings.Value) HTTPSD {
 	keys := []settings.Key{
 		{Name: "url", Read: func(v settings.Value) {
 			s, ok := v.Name()
+			h.URL = s
 			u, err := url.Parse(s)
 			if ok && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 				v.Wrong("this is not a URL that begins with http:// or https:// and a host") // and may have a password
-				return
 			}
-			h.URL = s
 		}},
 		{Name: "refresh_interval", Read: settings.Time(&h.Refresh, leastRefresh, mostRefresh)},
 	}

@@ -324,6 +324,9 @@ func (v Value) IsNothing() bool { return isNull(v.node) }
 // IsList reports whether v is a list.
 func (v Value) IsList() bool { return v.node.Kind == yaml.SequenceNode }
 
+// IsMapping reports whether a value is a mapping of keys to values.
+func (v Value) IsMapping() bool { return v.node.Kind == yaml.MappingNode }
+
 // kind names what v is. What it holds is not shown: it may be a secret.
 func (v Value) kind() string {
 	switch v.node.Kind {
