@@ -35,7 +35,7 @@ func (c *cell) width() int { return width(c.mark) + width(c.text) + width(c.labe
 const gap = 2
 
 // Columns of text are cut down to fairText to keep bars, and to leastText to keep lines whole: lines that wrap can still
-// be read, a few letters cannot.
+// be read, a few letters cannot. Prose in the last column goes on below, and tables of numbers are printed in parts.
 const (
 	fairText  = 40
 	leastText = 16
@@ -47,8 +47,86 @@ func (g *grid) print(w *bufio.Writer, f *formatter, room int) {
 	if room > 0 && !g.fit(widths, room, fairText) {
 		g.dropBars()
 		widths = g.widths()
-		g.fit(widths, room, leastText)
+		if !g.fit(widths, room, leastText) && !g.wrap(widths, room) && !g.named() {
+			g.printParts(w, f, widths, room)
+			return
+		}
 	}
+	g.printAll(w, f, widths)
+}
+
+// wrap breaks the text of the last column into lines of the room that others leave, and reports whether that is enough.
+func (g *grid) wrap(widths []int, room int) bool {
+	last := len(g.columns) - 1
+	left := room - total(widths) + widths[last]
+	if g.columns[last].right || g.columns[last].cut != nil || left < leastText {
+		return false
+	}
+	widths[last] = left
+	var rows [][]cell
+	for _, row := range g.rows {
+		if row == nil {
+			rows = append(rows, nil)
+			continue
+		}
+		for i, line := range linesOf(row[last].text, left-width(row[last].mark)) {
+			next := make([]cell, len(row))
+			if i == 0 {
+				copy(next, row)
+			}
+			next[last] = row[last]
+			next[last].text = line
+			rows = append(rows, next)
+		}
+	}
+	g.rows = rows
+	return true
+}
+
+// named reports whether a column of names says what the rows are. Such rows stay whole.
+func (g *grid) named() bool {
+	return slices.ContainsFunc(g.columns, func(c gridColumn) bool { return c.cut != nil })
+}
+
+// linesOf breaks text between words into lines of so much room. A longer word has a line of its own.
+func linesOf(text string, room int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && width(line)+1+width(word) > room {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// printParts prints as many columns as there is room for, and then those that are left, each time behind the first one.
+func (g *grid) printParts(w *bufio.Writer, f *formatter, widths []int, room int) {
+	for from := 1; from < len(g.columns); {
+		part, partWidths := &grid{columns: g.columns[:1:1]}, widths[:1:1]
+		to := from
+		for ; to < len(g.columns) && (to == from || total(partWidths)+gap+widths[to] <= room); to++ {
+			part.columns, partWidths = append(part.columns, g.columns[to]), append(partWidths, widths[to])
+		}
+		for _, row := range g.rows {
+			if row != nil {
+				row = slices.Concat(row[:1], row[from:to])
+			}
+			part.rows = append(part.rows, row)
+		}
+		if from > 1 {
+			w.WriteByte('\n')
+		}
+		part.printAll(w, f, partWidths)
+		from = to
+	}
+}
+
+func (g *grid) printAll(w *bufio.Writer, f *formatter, widths []int) {
 	head := false
 	for _, c := range g.columns {
 		head = head || c.name != ""

@@ -178,8 +178,12 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 	}
 	out.Notes = text.Notes
 	if start := int(nodes[0].StartLine); startMoved(function, file, start, text.Lines) {
-		out.Notes = append(slices.Clip(out.Notes), fmt.Sprintf(
-			"this function began at line %d when it was compiled, but not here: costs may be on the wrong lines", start))
+		moved := fmt.Sprintf("this function began at line %d when it was compiled, but not here: costs may be on the wrong lines", start)
+		if out.Notes = slices.Clone(out.Notes); len(out.Notes) == 0 {
+			out.Notes = []string{moved}
+		} else {
+			out.Notes[len(out.Notes)-1] += "; " + moved // what made the file doubtful is why, so both are one note
+		}
 	}
 	if text.Path != file {
 		out.Found = text.Path
