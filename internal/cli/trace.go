@@ -191,7 +191,12 @@ func lookTrace(cmd *cobra.Command, sys *System, out output, ref string) error {
 
 func showTrace(ctx context.Context, sys *System, v *view.View, out output, in []*recording.Recording, q query.Query) error {
 	r, err := askView(ctx, v, in, q)
-	if err != nil {
+	var outside *waits.OutsideError
+	var unreadable *exectrace.UnreadableError
+	switch {
+	case len(in) > 1 && (errors.As(err, &outside) || errors.As(err, &unreadable)):
+		return err // which says of which one it is
+	case err != nil:
 		return traceError(in[0], err)
 	}
 	return out.write(sys, r)

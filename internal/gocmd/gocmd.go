@@ -115,19 +115,24 @@ func (c Command) About(ctx context.Context) (About, error) {
 // A toolchain that the go command got by itself is in the module cache, where it lets nothing be replaced: that one is
 // called by another name, in a folder that may be thrown away.
 func (c Command) Replaceable(about About, work string) (Command, About, error) {
+	env := c.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	env = env[:len(env):len(env)]
+	if about.GOMODCACHE == "" { // without a home there is none, and the go command takes all files for files in it
+		c.Env = append(env, "GOMODCACHE="+filepath.Join(work, "modules"))
+		return c, about, nil
+	}
 	rel, err := filepath.Rel(about.GOMODCACHE, about.GOROOT)
-	if err != nil || about.GOMODCACHE == "" || !filepath.IsLocal(rel) {
+	if err != nil || !filepath.IsLocal(rel) {
 		return c, about, nil
 	}
 	link := filepath.Join(work, "goroot")
 	if err := os.Symlink(about.GOROOT, link); err != nil {
 		return c, about, fmt.Errorf("%s is a toolchain in the module cache, where no file may be replaced, and hone cannot link to it: %w; install Go itself, or set GOTOOLCHAIN=local", about.GOVERSION, err)
 	}
-	env := c.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	c.Env = append(env[:len(env):len(env)], "GOROOT="+link, "GOTOOLCHAIN=local")
+	c.Env = append(env, "GOROOT="+link, "GOTOOLCHAIN=local")
 	c.Tool = filepath.Join(link, "bin", "go")
 	about.GOROOT = link
 	return c, about, nil

@@ -28,7 +28,7 @@ func requestDiff(in []*recording.Recording, q query.Query, work report.Work) (re
 	for i, rec := range in {
 		_, w, err := TraceOf(in[i:i+1], q)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", rec.Ref, err)
 		}
 		list, _, err := FoundIn(in[i:i+1], work, w)
 		if err != nil {

@@ -37,8 +37,11 @@ func tracesAt(in []*recording.Recording, q query.Query) ([]*recording.Recording,
 	out := make([]*recording.Recording, len(in))
 	for i, rec := range in {
 		var err error
-		if out[i], err = rec.TraceAt(q.At.From, q.At.To); err != nil {
+		switch out[i], err = rec.TraceAt(q.At.From, q.At.To); {
+		case err != nil && len(in) > 1:
 			return nil, fmt.Errorf("%s: %w", rec.Ref, err)
+		case err != nil:
+			return nil, err
 		}
 	}
 	return out, nil

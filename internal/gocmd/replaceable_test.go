@@ -1,0 +1,37 @@
+package gocmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Without a home, the go command has no module cache. It then takes every file for one in it, of which none may be replaced.
+func TestReplaceableWithoutModuleCache(t *testing.T) {
+	cache, err := Command{}.Run(t.Context(), "env", "GOCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Command{Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH"), "GOCACHE=" + strings.TrimSpace(string(cache)), "GOTOOLCHAIN=local", "GOENV=off"}}
+	about, err := c.About(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if about.GOMODCACHE != "" {
+		t.Skipf("this system has a module cache without a home: %s", about.GOMODCACHE)
+	}
+	c, about, err = c.Replaceable(about, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(about.GOROOT, "src", "errors", "errors.go")
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %[1]q}}`, file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Run(t.Context(), "list", "-overlay", overlay, "errors"); err != nil {
+		t.Error(err)
+	}
+}
