@@ -43,22 +43,52 @@ type calls struct {
 	child, next uint32 // 0 is none: the first node is below no other
 }
 
-// A callTable has the calls of nodes in pages, of which it makes only those that cost something. An hour of a service that is deployed each hour has a few of
-// the nodes of a day, most of them next to each other.
-type callTable []*[callPage]calls
+// A callTable has the calls of nodes. Where few of them cost something, it has them in pages, of which it makes only those that are needed: an hour of a service
+// that is deployed each hour has a few of the nodes of a day, most of them next to each other.
+type callTable struct {
+	all   []calls // or nil
+	pages []*[callPage]calls
+}
 
-const callPage = 1 << 10
+const (
+	callPage = 1 << 10
+	fewCosts = 16 // nodes for one that costs something
+)
 
-// at returns the calls of a node whose page there is.
-func (t callTable) at(node uint32) *calls { return &t[node/callPage][node%callPage] }
+func newCallTable(t store.CallTree) callTable {
+	if len(t.Costs) > len(t.Nodes)/fewCosts {
+		return callTable{all: make([]calls, len(t.Nodes))}
+	}
+	return callTable{pages: make([]*[callPage]calls, len(t.Nodes)/callPage+1)}
+}
 
-// making returns the calls of a node, and makes its page when there is none.
-func (t callTable) making(node uint32) *calls {
-	page := &t[node/callPage]
+// at returns the calls of a node that costs something.
+func (t *callTable) at(node uint32) *calls {
+	if t.all != nil {
+		return &t.all[node]
+	}
+	return &t.pages[node/callPage][node%callPage]
+}
+
+// making returns the calls of a node, and makes room for them when there is none.
+func (t *callTable) making(node uint32) *calls {
+	if t.all != nil {
+		return &t.all[node]
+	}
+	page := &t.pages[node/callPage]
 	if *page == nil {
 		*page = new([callPage]calls)
 	}
 	return &(*page)[node%callPage]
+}
+
+// addUp adds what a node costs to the one above it.
+func (t *callTable) addUp(nodes []store.CallNode, node uint32, c *calls) {
+	if c.total > 0 && node > 0 {
+		up := t.making(nodes[node].Parent)
+		up.total += c.total
+		c.next, up.child = up.child, node
+	}
 }
 
 // A spot is a place in one of the trees. A frame of a flame graph stands for as many as have the same names on the way to it.
@@ -108,7 +138,7 @@ func pick(trees []store.CallTree, n int, always string) *tree {
 
 // sum adds up what calls cost. What costs nothing is below no other.
 func sum(t store.CallTree) callTable {
-	out := make(callTable, len(t.Nodes)/callPage+1)
+	out := newCallTable(t)
 	out.making(0)
 	for _, c := range t.Costs {
 		if c.Value > 0 {
@@ -116,14 +146,12 @@ func sum(t store.CallTree) callTable {
 		}
 	}
 	// A node comes after the one above it.
-	for p, page := range slices.Backward(out) {
+	for i := len(out.all) - 1; i > 0; i-- {
+		out.addUp(t.Nodes, uint32(i), &out.all[i])
+	}
+	for p, page := range slices.Backward(out.pages) {
 		for i := callPage - 1; i >= 0 && page != nil; i-- {
-			node := uint32(p*callPage + i)
-			if c := &page[i]; c.total > 0 && node > 0 {
-				up := out.making(t.Nodes[node].Parent)
-				up.total += c.total
-				c.next, up.child = up.child, node
-			}
+			out.addUp(t.Nodes, uint32(p*callPage+i), &page[i])
 		}
 	}
 	return out
