@@ -134,7 +134,7 @@ func (t *Tree) meet(sample uint32, path []uint32, open []bool) {
 	t.skip(s, stack)
 	above := t.Nodes[RootCall].Frame
 	for _, at := range slices.Backward(path) {
-		frame, inline, _ := t.next(above, s, stack, 0)
+		frame, inline, _ := t.next(above, s, stack)
 		if open[at] && !inline {
 			t.Nodes[at].Called, open[at] = true, false
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -15,9 +14,9 @@ import (
 // A Tree is the calling-context tree of a profile in terms of frames, as far as somebody looked.
 //
 // Samples are put in from the root. They go down through the calls that are open and wait at the first one that is
-// not; a call opens when what waits there weighs enough to be looked at. Those whose next locations are the same go down together,
-// several calls at a time, so each stack is read about three times, and calls thinner than a pixel, which are nearly all, are never
-// made. Sorting all samples level by level instead reads each stack once a level.
+// not; a call opens when what waits there weighs enough to be looked at. So each stack is read about once, from start
+// to end, while it is in the cache, and calls thinner than a pixel, which are nearly all, are never made.
+// Sorting all samples level by level instead reads each stack once a level: that took three times as long and more.
 type Tree struct {
 	Profile  *profile.Profile
 	Table    *FrameTable
@@ -109,36 +108,50 @@ func NewTree(m Measure, table *FrameTable, collapse bool) *Tree {
 
 // grow puts all samples into the tree and opens the calls that weigh at least open.
 func (t *Tree) grow(open int64) {
-	t.Nodes = []Call{{Frame: anyFrame, met: met{Called: true}}}
-	from := t.enterAll()
-	t.Entries = make([]Entry, len(from))
-	// As many parts as there are cores.
-	all := task{from: from, to: new(room)}
-	cores := runtime.GOMAXPROCS(0)
-	for i := range cores {
-		if b := (bundle{more: true, first: uint32(i * len(from) / cores), end: uint32((i + 1) * len(from) / cores)}); b.entries() > 0 {
-			all.bundles = append(all.bundles, b)
+	t.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
+	t.enterAll()
+	const many, part = 1 << 14, 32
+	todo := []opening{{RootCall, 0, uint32(len(t.Entries))}}
+	if len(t.Entries) > many {
+		// Some of the samples tell which calls will open, and a little more. All of them then go through those as many
+		// at a time as there are cores, and what is left to do for them is little.
+		some := *t
+		some.Entries = nil
+		for i := 0; i < len(t.Entries); i += part {
+			some.Entries = append(some.Entries, t.Entries[i])
+		}
+		some.openAll([]opening{{RootCall, 0, uint32(len(some.Entries))}}, max(1, open/part/2), nil)
+		t.Nodes = some.Nodes
+		for i := range t.Nodes {
+			c := &t.Nodes[i]
+			c.First, c.End, c.Flat = 0, 0, Sum{}
+		}
+		todo = t.walkAll()
+		for at := range t.Nodes {
+			if c := &t.Nodes[at]; !c.Opened && c.Flat.Weight >= open {
+				todo = append(todo, t.waiting(uint32(at)))
+			}
 		}
 	}
-	t.openAll([]task{all}, open, nil)
+	t.openAll(todo, open, nil)
 	t.addUp()
 }
 
-// enterAll returns all samples that count, at the root.
-func (t *Tree) enterAll() []Entry {
+// enterAll puts all samples that count at the root.
+func (t *Tree) enterAll() {
 	if t.Starts != nil {
-		entries := make([]Entry, len(t.Starts.samples))
-		for i := range entries {
+		t.Entries = make([]Entry, len(t.Starts.samples))
+		for i := range t.Entries {
 			from := &t.Starts.samples[i]
-			entries[i] = Entry{from.sample, from.strand(t.Inverted)}
+			t.Entries[i] = Entry{from.sample, from.strand(t.Inverted)}
 		}
-		return entries
+		return
 	}
-	entries := make([]Entry, len(t.Values))
-	inParts(len(entries), func() func(from, to int) {
+	t.Entries = make([]Entry, len(t.Values))
+	inParts(len(t.Entries), func() func(from, to int) {
 		return func(from, to int) {
 			for i := from; i < to; i++ {
-				e := &entries[i]
+				e := &t.Entries[i]
 				if e.Sample = uint32(i); !t.counts(e.Sample) {
 					e.Sample = nobody
 					continue
@@ -149,7 +162,7 @@ func (t *Tree) enterAll() []Entry {
 			}
 		}
 	})
-	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Sample == nobody })
+	t.Entries = slices.DeleteFunc(t.Entries, func(e Entry) bool { return e.Sample == nobody })
 }
 
 // nobody is no sample.
@@ -256,16 +269,6 @@ func (t *Tree) Add(s *Sum, sample uint32) {
 	s.weigh(addSat(unit.Abs(v), unit.Abs(b)), max(unit.Abs(v), unit.Abs(b)))
 }
 
-// weight returns what a sample weighs.
-func (t *Tree) weight(sample uint32) int64 {
-	if t.Before == nil {
-		return unit.Abs(t.Values[sample])
-	}
-	var s Sum
-	t.Add(&s, sample)
-	return s.Weight
-}
-
 // location returns the next location of s.
 func (t *Tree) location(s *strand, stack profile.Stack) uint32 {
 	if t.Inverted {
@@ -302,9 +305,9 @@ func (t *Tree) take(s *strand, stack profile.Stack) (frame int32, inline bool) {
 	return frames[i], i > 0
 }
 
-// next takes the frame below another one off s and says whether it is inlined, or ok is false when only stop locations are left.
-func (t *Tree) next(above int32, s *strand, stack profile.Stack, stop uint32) (frame int32, inline, ok bool) {
-	for s.Left > stop {
+// next takes the frame below another one off s and says whether it is inlined, or ok is false at the end.
+func (t *Tree) next(above int32, s *strand, stack profile.Stack) (frame int32, inline, ok bool) {
+	for s.Left > 0 {
 		if frame, inline = t.take(s, stack); !t.Collapse || frame != above {
 			return frame, inline, true
 		}

@@ -5,9 +5,13 @@ import (
 	"testing"
 )
 
-// TestRuns checks that equal runs are equal locations, from either end of a stack.
+// TestRuns checks that equal runs and halves of runs are equal locations, from either end of a stack.
 func TestRuns(t *testing.T) {
-	known := make(map[Run][]uint32)
+	type key struct {
+		run Run
+		n   int
+	}
+	known := make(map[key][]uint32)
 	for _, step := range []uint32{1, 7000} { // narrow and wide
 		var stack []uint32
 		for i := range uint32(40) {
@@ -36,22 +40,32 @@ func TestRuns(t *testing.T) {
 				return out
 			}
 			clear(known)
+			check := func(left int, run Run, n int) {
+				want := next(left, n)
+				got, seen := known[key{run, n}]
+				if seen && !slices.Equal(got, want) {
+					t.Errorf("one run for %v and %v", got, want)
+				}
+				known[key{run, n}] = want
+			}
+			runs, halves := 0, 0
 			for left := depth; left > 0; left-- {
-				for most := 1; most <= MaxRun; most *= 2 {
-					run := s.Run(left, most, inverted)
-					want := next(left, int(run.N))
-					if got, seen := known[run]; seen && !slices.Equal(got, want) {
-						t.Errorf("one run for %v and %v", got, want)
-					}
-					known[run] = want
-					if n := int(run.N); n == 0 || n > most && n != RootDepth || n < min(most, left) && !wide {
-						t.Errorf("wide %v, inverted %v: a run of %d where %d are left and %d asked for", wide, inverted, n, left, most)
-					}
+				run, n := s.Run(left, inverted)
+				if n == 0 {
+					continue
+				}
+				runs++
+				check(left, run, n)
+				if half, h := run.Half(n, inverted); h > 0 {
+					halves++
+					check(left, half, h)
 				}
 			}
-			// All locations are different, so no runs but those that end with the stack are equal.
-			if len(known) < 3*depth {
-				t.Errorf("wide %v, inverted %v: %d different runs", wide, inverted, len(known))
+			if runs < 30 || (halves != runs) != wide {
+				t.Errorf("wide %v, inverted %v: %d runs and %d halves", wide, inverted, runs, halves)
+			}
+			if len(known) != runs+halves {
+				t.Errorf("wide %v, inverted %v: %d different runs of %d", wide, inverted, len(known), runs+halves)
 			}
 		}
 	}

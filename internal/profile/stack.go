@@ -32,14 +32,6 @@ func (s Stack) At(i int) uint32 {
 	return uint32(binary.LittleEndian.Uint16(b[2*i:])) - 1
 }
 
-// Glance looks at the stack of sample i, where it is packed, and near its location at. What it returns means nothing.
-func (p *Profile) Glance(i, at uint32) byte {
-	place := p.stack[i]
-	block := p.stacks.blocks[place>>stackBits]
-	place &= stackBlock - 1
-	return block[place] + block[min(int(place)+2*int(at), len(block)-1)]
-}
-
 // Root returns the number of the root of the stack, whose locations are its outermost ones, or false when it has none.
 func (s Stack) Root() (n int, ok bool) { return s.root, s.root != noRoot }
 
@@ -176,32 +168,19 @@ func (s Stack) outermost(set *LocationSet) int {
 	return -1
 }
 
-// A Run is the next locations of a stack, as a value that is the same for the same locations in the same form.
-type Run struct {
-	Bits [2]uint64
-	N    uint8 // locations
-	form uint8 // runs of another form are different, even with the same bits
-}
-
-const (
-	narrowRun = iota
-	wideRun
-	rootRun
-)
-
-// MaxRun is how many locations are in a run at most, unless they are a whole root.
-const MaxRun = 8
+// A Run is some locations that follow each other on a stack, as one value.
+type Run [2]uint64
 
 // Run returns the next locations of a stack of which left are left, from the root, or from the leaf when it is
-// inverted: at most so many, or as many as there are. If all are left and at most MaxRun are asked for, it is the whole root where there is one.
-func (s Stack) Run(left, most int, inverted bool) Run {
-	if most == MaxRun && left == s.depth && !inverted && s.root != noRoot {
-		return Run{[2]uint64{uint64(s.root)}, RootDepth, rootRun}
-	}
+// inverted, and how many they are; 0 when few are left.
+func (s Stack) Run(left int, inverted bool) (Run, int) {
+	n, size, mask := 8, 2, ^uint64(0)
 	if s.wide {
-		return s.wideRun(left, min(most, left, 5), inverted)
+		n, size, mask = 5, 3, ^uint64(0)>>8
 	}
-	n := min(most, left)
+	if left < n {
+		return Run{}, 0
+	}
 	from := left - n
 	if inverted {
 		from = s.depth - left
@@ -209,36 +188,29 @@ func (s Stack) Run(left, most int, inverted bool) Run {
 	var b []byte
 	switch {
 	case from >= s.n:
-		b = s.rest[2*(from-s.n):]
+		b = s.rest[size*(from-s.n):]
 	case from+n <= s.n:
-		b = s.own[2*from:]
+		b = s.own[size*from:]
+	default:
+		// Part of it is in the root.
+		var both [16]byte
+		k := copy(both[:], s.own[size*from:size*s.n])
+		copy(both[k:size*n], s.rest)
+		b = both[:]
 	}
 	if len(b) < 16 {
-		var all [16]byte // part of it is in the root, or there is not enough behind it
-		if k := copy(all[:2*n], s.own[2*min(from, s.n):2*s.n]); k < 2*n {
-			copy(all[k:2*n], s.rest[2*max(from-s.n, 0):])
-		}
-		b = all[:]
+		return Run{}, 0
 	}
-	r := Run{[2]uint64{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}, uint8(n), narrowRun}
-	if n <= 4 {
-		r.Bits[0] &= 1<<(16*n) - 1
-		r.Bits[1] = 0
-	} else {
-		r.Bits[1] &= 1<<(16*(n-4)) - 1
-	}
-	return r
+	return Run{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]) & mask}, n
 }
 
-func (s Stack) wideRun(left, n int, inverted bool) Run {
-	r := Run{N: uint8(n), form: wideRun}
-	for i := range n {
-		at := left - 1 - i
-		if inverted {
-			at = s.depth - left + i
-		}
-		r.Bits[1] = r.Bits[1]<<24 | r.Bits[0]>>40
-		r.Bits[0] = r.Bits[0]<<24 | uint64(s.At(at)+1)
+// Half returns the first half of a run of n locations, and how many they are; 0 when they are too few.
+func (r Run) Half(n int, inverted bool) (Run, int) {
+	if n != 8 {
+		return Run{}, 0
 	}
-	return r
+	if inverted {
+		return Run{r[0], 0}, 4
+	}
+	return Run{0, r[1]}, 4
 }

@@ -1,0 +1,237 @@
+package calls
+
+import (
+	"math/bits"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
+
+// walkAll takes all entries from the root to the last calls on their way that are there, and returns those that have
+// to go further.
+func (t *Tree) walkAll() []opening {
+	slots := newCallIndex(t.Nodes)
+	rest := make([]uint32, len(t.Entries))
+	var walkers []*walker
+	inParts(len(t.Entries), func() func(from, to int) {
+		w := newWalker(t, slots)
+		walkers = append(walkers, w)
+		return func(from, to int) {
+			for i := from; i < to; i++ {
+				rest[i] = w.walk(&t.Entries[i])
+			}
+		}
+	})
+	for _, w := range walkers {
+		w.tell()
+	}
+	// By call; at each those that rest there, and then those that have to go further.
+	start := make([]uint32, 2*len(t.Nodes)+1)
+	for _, at := range rest {
+		start[at+1]++
+	}
+	for i := 1; i < len(start); i++ {
+		start[i] += start[i-1]
+	}
+	var lost []opening
+	for at := range t.Nodes {
+		c := &t.Nodes[at]
+		c.First, c.End = start[2*at], start[2*at+1]
+		if end := start[2*at+2]; end > c.End {
+			lost = append(lost, opening{uint32(at), c.End, end})
+		}
+	}
+	sorted := make([]Entry, len(t.Entries))
+	for i, at := range rest {
+		sorted[start[at]] = t.Entries[i]
+		start[at]++
+	}
+	t.Entries = sorted
+	return lost
+}
+
+// A callIndex finds calls by the call above and the frame. It is a table with open addressing, and has all that is
+// needed to go on in one place.
+type callIndex []callChild
+
+type callChild struct {
+	parent uint32
+	frame  int32
+	call   uint32 // 0 is a free slot
+	opened bool
+}
+
+func newCallIndex(nodes []Call) callIndex {
+	x := make(callIndex, 2<<bits.Len(uint(len(nodes))))
+	for at := 1; at < len(nodes); at++ {
+		c := &nodes[at]
+		*x.slot(c.Parent, c.Frame) = callChild{c.Parent, c.Frame, uint32(at), c.Opened}
+	}
+	return x
+}
+
+func (x callIndex) slot(at uint32, frame int32) *callChild {
+	hi, lo := bits.Mul64((uint64(at)<<32|uint64(uint32(frame)))^callSeed, callFactor)
+	for i := hi ^ lo; ; i++ {
+		s := &x[i&uint64(len(x)-1)]
+		if s.call == 0 || s.parent == at && s.frame == frame {
+			return s
+		}
+	}
+}
+
+// A walker takes entries down through the open calls of a tree, which it does not change, so that there can be several.
+type walker struct {
+	t     *Tree
+	index callIndex
+	roots []rootWay // by root of stacks
+	paths []shortcut
+	met   []met // by call, what the entries met
+	flat  []Sum // by call, of the entries that wait or end there
+}
+
+// A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
+// the time would go to taking every sample through the same outermost frames.
+type shortcut struct {
+	run      profile.Run
+	from, to uint32
+	n        uint8 // locations in the run: bytes of narrow and wide ones may be the same
+	opened   bool
+}
+
+// leads tells whether a shortcut is the one for a run from a call.
+func (s *shortcut) leads(from uint32, run profile.Run, n int) bool {
+	return s.from == from && s.run == run && int(s.n) == n && s.to != 0
+}
+
+const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes the place of an old one
+
+func newWalker(t *Tree, index callIndex) *walker {
+	n := len(t.Nodes)
+	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]Sum, n)}
+	if !t.Inverted && t.Starts == nil {
+		w.roots = make([]rootWay, t.Profile.NumRoots())
+	}
+	return w
+}
+
+// A rootWay is where the outermost locations of a stack lead, which are those of its root: to a call from which it goes
+// on, or to where it rests.
+type rootWay struct {
+	to            uint32
+	taken, line   uint32 // locations, and lines of the next one
+	known         bool
+	opened, there bool // as step says
+}
+
+// walk takes an entry from the root to the last call on its way that is there. It returns twice the call, and one more
+// if the call is open and the entry has to go on from there.
+func (w *walker) walk(e *Entry) uint32 {
+	t := w.t
+	s, stack := &e.strand, t.Profile.StackAt(int(e.Sample))
+	at, opened, there := w.enter(s, stack)
+	for there && opened {
+		run, n := stack.Run(int(s.Left), t.Inverted)
+		if n == 0 || s.line > 0 {
+			at, opened, there = w.step(at, s, stack)
+			continue
+		}
+		way := w.shortcut(at, run)
+		if way.leads(at, run, n) {
+			s.Left -= uint32(n)
+			t.skip(s, stack)
+			at, opened = way.to, way.opened
+			continue
+		}
+		// Half of it may be known.
+		from, left := at, s.Left
+		half, h := run.Half(n, t.Inverted)
+		if h > 0 {
+			way := w.shortcut(at, half)
+			if way.leads(at, half, h) {
+				s.Left -= uint32(h)
+				t.skip(s, stack)
+				at, opened = way.to, way.opened
+			} else {
+				for there && opened && (s.Left > left-uint32(h) || s.line > 0) {
+					at, opened, there = w.step(at, s, stack)
+				}
+				if there && s.Left == left-uint32(h) && s.line == 0 {
+					*way = shortcut{half, from, at, uint8(h), opened}
+				}
+			}
+		}
+		for there && opened && (s.Left > left-uint32(n) || s.line > 0) {
+			at, opened, there = w.step(at, s, stack)
+		}
+		if there && s.Left == left-uint32(n) && s.line == 0 {
+			*way = shortcut{run, from, at, uint8(n), opened}
+		}
+	}
+	if !there && s.Left > 0 {
+		return 2*at + 1
+	}
+	t.Add(&w.flat[at], e.Sample)
+	return 2 * at
+}
+
+// enter takes a strand as far as the root of its stack leads.
+func (w *walker) enter(s *strand, stack profile.Stack) (at uint32, opened, there bool) {
+	at, opened, there = RootCall, true, true
+	root, ok := stack.Root()
+	if !ok || w.roots == nil {
+		return at, opened, there
+	}
+	way, depth := &w.roots[root], uint32(stack.Len())
+	if way.known {
+		s.Left, s.line = depth-way.taken, way.line
+		if way.line == 0 {
+			w.t.skip(s, stack)
+		}
+		return way.to, way.opened, way.there
+	}
+	end := depth - profile.RootDepth
+	for there && opened && (s.Left > end || s.line > 0) {
+		at, opened, there = w.step(at, s, stack)
+	}
+	if s.Left > end || s.Left == end && s.line == 0 { // else it depended on what is beyond the root
+		*way = rootWay{to: at, taken: depth - s.Left, line: s.line, known: true, opened: opened, there: there}
+	}
+	return at, opened, there
+}
+
+// step takes a strand from an open call to the one below. It stays where it is when it ends there, or when there is
+// none yet.
+func (w *walker) step(at uint32, s *strand, stack profile.Stack) (to uint32, opened, there bool) {
+	before := *s
+	above := int32(anyFrame)
+	if w.t.Collapse {
+		above = w.t.Nodes[at].Frame
+	}
+	frame, inline, ok := w.t.next(above, s, stack)
+	if !ok {
+		return at, true, false
+	}
+	below := w.index.slot(at, frame)
+	if below.call == 0 {
+		*s = before
+		return at, true, false
+	}
+	w.met[below.call].add(inline)
+	return below.call, below.opened, true
+}
+
+func (w *walker) shortcut(from uint32, run profile.Run) *shortcut {
+	hi, lo := bits.Mul64(run[0]^callSeed, callFactor)
+	hi, lo = bits.Mul64(hi^lo^run[1]^uint64(from), callFactor)
+	return &w.paths[(hi^lo)%numShortcuts]
+}
+
+// tell adds what the entries met and weigh to the tree.
+func (w *walker) tell() {
+	for at, m := range w.met {
+		c := &w.t.Nodes[at]
+		c.Called = c.Called || m.Called
+		c.Inlined = c.Inlined || m.Inlined
+		c.Flat.add(&w.flat[at])
+	}
+}
