@@ -232,8 +232,13 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		return fmt.Errorf("%s: %w", open.Naming(refs), err)
 	}
 	a.Refs = refs
-	if f.finding > len(a.Findings) {
-		return usagef("", "--finding %d: there are %d", f.finding, len(a.Findings))
+	switch n := len(a.Findings); {
+	case f.finding > 0 && n == 0:
+		return usagef("", "--finding %d: there are no findings", f.finding)
+	case f.finding > n && n == 1:
+		return usagef("", "--finding %d: there is only one", f.finding)
+	case f.finding > n:
+		return usagef("", "--finding %d: there are only %d", f.finding, n)
 	}
 	a.Show = f.finding
 	if f.all || out.format == "markdown" && f.finding == 0 {
