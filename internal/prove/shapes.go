@@ -138,15 +138,15 @@ func (s *surface) compareStructs() {
 		if before == nil {
 			continue
 		}
-		types0 := make(map[string]types.Type)
+		typesBefore := make(map[string]types.Type)
 		for f := range before.Fields() {
-			types0[f.Name()] = f.Type()
+			typesBefore[f.Name()] = f.Type()
 		}
 		s.recast[key] = !s.sameFieldsOf(before, st)
 		plain := named.NumMethods() == 0
 		rules := []fieldRule{}
 		for f := range st.Fields() {
-			if types0[f.Name()] == nil || !s.sameType(types0[f.Name()], f.Type()) || f.Name() == "_" || s.reshaped(f.Type(), 0) != "" {
+			if typesBefore[f.Name()] == nil || !s.sameType(typesBefore[f.Name()], f.Type()) || f.Name() == "_" || s.reshaped(f.Type(), 0) != "" {
 				continue
 			}
 			name := key + "." + f.Name()
