@@ -149,6 +149,9 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	targets := cmd.Flags().Args()
 	if f.test {
 		behind = ofTestBinary(behind)
+		if len(targets) == 0 && f.pid == 0 {
+			targets = []string{"."} // as go test does
+		}
 	}
 	opt := capture.Options{
 		Out: f.out, Dir: sys.Dir, Hone: version(), For: f.limit, Every: f.every, Trace: f.trace, Flight: f.flight,
@@ -169,7 +172,8 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	switch {
 	case len(tests) > 0 && !f.test:
 		flag, _, _ := strings.Cut(tests[0], "=")
-		return usagef("arguments of the program come after --; --test records the tests of a package", "-%s is a test flag", strings.TrimPrefix(flag, "-test."))
+		return usagef("for tests and benchmarks: hone record --test ./pkg -bench Parse; for arguments of the program, write -- before them",
+			"-%s is a test flag", strings.TrimPrefix(flag, "-test."))
 	case f.pid != 0 && (len(targets) > 0 || hasDash || f.test || len(build) > 0):
 		return usagef("for example: hone record --pid 4711 --for 10s", "--pid records a running process and nothing else")
 	case f.pid < 0:
@@ -179,8 +183,6 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 			return err
 		}
 		return watchRecord(cmd, sys, f, opt, f.pid)
-	case len(targets) == 0 && f.test:
-		return usagef("for example: hone record --test ./pkg", "--test needs a package")
 	case len(targets) == 0 && len(behind) == 0:
 		return usagef("for example: hone record ./cmd/app, or hone record -- ./app -v", "record needs a package, Go files, a server, or a command after --")
 	case len(targets) == 0 && len(build) > 0:
