@@ -151,18 +151,13 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 	}
 	worst := list[0]
 	var who []string
+	var told []*code.Func
 	for _, r := range list {
-		if w := cost.Waited(&r.waits) + cost.Waited(&r.held); w > 0 && w*20 > cost.Waited(&sum) {
-			text := r.p.Decl.Name.Name
-			if r.waits[cost.Blocked] > 0 {
-				text += " waited " + amount.Format(r.waits[cost.Blocked], "nanoseconds", amount.Auto)
-			}
-			if r.held[cost.Held] > 0 {
-				if r.waits[cost.Blocked] > 0 {
-					text += ", and"
-				}
-				text += " let others wait " + amount.Format(r.held[cost.Held], "nanoseconds", amount.Auto)
-			}
+		if slices.Contains(told, r.p.Func) {
+			continue
+		}
+		told = append(told, r.p.Func)
+		if text := waited(r.p, list, cost.Waited(&sum)/20); text != "" {
 			who = append(who, text)
 		}
 	}
@@ -202,6 +197,40 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 		f.NoFix = missing.PartWithout.Of(m.Name())
 	}
 	q.Report(worst.lock, sum, f)
+}
+
+// waited says how long a function waited for a mutex, and where if it locks it in several places, and how long it let others wait. It is
+// empty for what is not more than little.
+func waited(p *advise.Pass, list []*region, little int64) string {
+	var waits, held int64
+	var places []string
+	for _, r := range list {
+		if r.p.Func != p.Func {
+			continue
+		}
+		waits += r.waits[cost.Blocked]
+		held += r.held[cost.Held]
+		if w := r.waits[cost.Blocked]; w > 0 {
+			places = append(places, fmt.Sprintf("%s in line %d", amount.Format(w, "nanoseconds", amount.Auto), p.Line(r.lock.Pos())))
+		}
+	}
+	if waits+held <= little {
+		return ""
+	}
+	text := p.Decl.Name.Name
+	if waits > 0 {
+		text += " waited " + amount.Format(waits, "nanoseconds", amount.Auto)
+		if len(places) > 1 {
+			text += " (" + strings.Join(places, ", ") + ")"
+		}
+	}
+	if held > 0 {
+		if waits > 0 {
+			text += ", and"
+		}
+		text += " let others wait " + amount.Format(held, "nanoseconds", amount.Auto)
+	}
+	return text
 }
 
 func isRW(m types.Object) bool { return strings.HasSuffix(m.Type().String(), "sync.RWMutex") }

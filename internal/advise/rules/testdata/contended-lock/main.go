@@ -110,3 +110,25 @@ func main() {
 	c.Inc()
 	fmt.Println(t.count, s.value, c.n)
 }
+
+// A cache locks in two places of one function.
+type cache struct {
+	mu    sync.RWMutex
+	known map[string][]byte
+}
+
+func (c *cache) get(name string) []byte {
+	c.mu.RLock() // cost: [delay] sync.(*RWMutex).RLock; want
+	b, ok := c.known[name]
+	c.mu.RUnlock()
+	if !ok {
+		b = append(append(b, name...), name...)
+		c.mu.Lock() // cost: [delay] sync.(*RWMutex).Lock
+		if len(c.known) > 1000 {
+			clear(c.known)
+		}
+		c.known[name] = b
+		c.mu.Unlock()
+	}
+	return b
+}
