@@ -15,6 +15,9 @@ import (
 	"github.com/hone-perf/hone/internal/gclog"
 )
 
+// Pair is how soon after a signal another one of its kind is the same: timeout(1) signals its child, and then all of the child's group.
+const Pair = 100 * time.Millisecond
+
 // waitDelay is how long to wait for what others still have to say on the standard error of a program that ended.
 const waitDelay = time.Second
 

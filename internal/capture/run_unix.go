@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -47,18 +48,27 @@ func catch(cmd *exec.Cmd) *catcher {
 }
 
 func (c *catcher) forward(p *os.Process) {
-	go func() {
-		for {
-			select {
-			case s := <-c.c:
-				if !slices.Contains(c.skip, s) {
-					p.Signal(s)
-				}
-			case <-c.done:
-				return
-			}
+	go forwardTo(c.c, c.done, func(s os.Signal) {
+		if !slices.Contains(c.skip, s) {
+			p.Signal(s)
 		}
-	}()
+	})
+}
+
+// forwardTo sends signals on until it is done. Two of a kind at once are one.
+func forwardTo(c <-chan os.Signal, done <-chan struct{}, send func(os.Signal)) {
+	sent := make(map[os.Signal]time.Time)
+	for {
+		select {
+		case s := <-c:
+			if now := time.Now(); now.Sub(sent[s]) >= Pair {
+				sent[s] = now
+				send(s)
+			}
+		case <-done:
+			return
+		}
+	}
 }
 
 func (c *catcher) release() {

@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/compat/ab"
 	"github.com/hone-perf/hone/internal/compat/benchcmp"
 	"github.com/hone-perf/hone/internal/compat/benchstat"
@@ -93,13 +94,22 @@ func Interruptible(args []string) (context.Context, context.CancelFunc) {
 		signals = signals[1:]
 	}
 	// From here on, not a moment later: a server that has printed its address may be asked to end right away.
-	asked, stop := signal.NotifyContext(ctx, signals...)
-	go func() {
-		<-asked.Done()
-		stop() // who asks twice does not want to wait
-		cancel()
-	}()
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, signals...)
+	go endWhenAsked(ctx, asked, cancel, func() { signal.Stop(asked) })
 	return ctx, cancel
+}
+
+// endWhenAsked ends what is being done at the first signal, and stops listening, so that the next one ends the program: who asks twice does
+// not want to wait. Two at once are one: timeout(1) signals its child, and then the group of the child.
+func endWhenAsked(ctx context.Context, asked <-chan os.Signal, cancel, stop func()) {
+	select {
+	case <-asked:
+		cancel()
+		time.Sleep(capture.Pair)
+	case <-ctx.Done():
+	}
+	stop()
 }
 
 // onlyReads reports whether a command runs and serves nothing, and leaves nothing behind when it is cut off.
