@@ -365,8 +365,8 @@ func TestTold(t *testing.T) {
 	if w := post("write", oom, "Origin", "http://evil.example"); w.Code != http.StatusForbidden {
 		t.Errorf("for the page of another site: %d", w.Code)
 	}
-	if w := b.get("/api/v1/events", "read"); strings.Count(w.Body.String(), `"told"`) != 1 {
-		t.Errorf("sent again, it is there again, or not at all: %s", w.Body)
+	if w := b.get("/api/v1/events", "read"); strings.Count(w.Body.String(), `"told"`) != 1 || !strings.Contains(w.Body.String(), `"labels":{"instance":"a:1"}`) {
+		t.Errorf("sent again, it is there again, or not at all, or its labels are not as they were sent: %s", w.Body)
 	}
 	if w := b.get("/api/v1/events", "other"); strings.Contains(w.Body.String(), "told") {
 		t.Errorf("another tenant sees it: %s", w.Body)
