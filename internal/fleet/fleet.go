@@ -221,11 +221,11 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 // coresOf returns how many cores a selection used on average, all its processes together.
 func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
 	q.Kind = recording.CPU
-	lines, err := s.Store.Totals(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute), nil)
+	lines, at, err := s.even(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute))
 	if err != nil {
 		return 0, err
 	}
-	return fleetview.Cores(lines), nil
+	return fleetview.Cores(lines, at), nil
 }
 
 // profile answers with one merged profile.
@@ -327,17 +327,15 @@ func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 			return nil, badRequest{fmt.Errorf("last=%s: want a time such as 1h or 7d", profile.Shorten(text, 40))}
 		}
 	}
-	c := &Costs{To: s.Now().UTC(), Step: max(last/fleetview.Steps, time.Minute), Totals: fleetview.Totals{}}
+	c := &Costs{To: s.Now().UTC()}
 	c.From = c.To.Add(-last)
 	q := store.Query{Tenant: tenant, From: c.From, To: c.To}
 	var err error
 	if c.Series, err = s.Store.Series(r.Context(), q); err != nil {
 		return nil, err
 	}
-	for _, q.Kind = range fleetview.Kinds {
-		if c.Totals[q.Kind], err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel}); err != nil {
-			return nil, err
-		}
+	if c.Totals, c.Step, err = s.totals(r.Context(), q, max(last/fleetview.Steps, time.Minute)); err != nil {
+		return nil, err
 	}
 	q.Kind, q.From, q.To = recording.CPU, c.From.Add(-last), c.From
 	c.Before, err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel})

@@ -123,13 +123,13 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	return out
 }
 
-// Cores returns how many cores processes used on average, together, by the totals of their CPU profiles.
-func Cores(lines []store.Line) float64 {
+// Cores returns how many cores processes used on average, together, by the totals of their CPU profiles in the steps of a window.
+func Cores(lines []store.Line, w Window) float64 {
 	used := map[time.Time]float64{}
 	each(lines, "cpu", func(_ string, points []store.Point, k int) {
-		for _, p := range points {
+		for i, p := range points {
 			if p.Covered > 0 {
-				used[p.Time] += float64(p.Values[k]) / float64(p.Covered) * float64(p.Streams)
+				used[p.Time] += float64(p.Values[k]) / float64(p.Covered) * float64(processes(points, i, w))
 			}
 		}
 	})
@@ -201,16 +201,16 @@ const (
 	leastStep = 5 * time.Minute
 )
 
-// LoadStep returns the step of the totals that Load needs.
+// LoadStep returns the shortest step of the totals that Load needs.
 func LoadStep(from, to time.Time) time.Duration { return max(to.Sub(from)/loadSteps, leastStep) }
 
-// Load says how many processes profiles of one kind are of, and what time. The totals are in steps of LoadStep, and merged is their sum.
-func Load(lines []store.Line, merged *store.Merged, step time.Duration) recording.Load {
+// Load says how many processes profiles of one kind are of, and what time. The totals are in the steps of a window, and merged is their sum.
+func Load(lines []store.Line, merged *store.Merged, w Window) recording.Load {
 	out := recording.Load{Profiles: merged.Profiles}
 	streams := map[time.Time]int{}
 	for _, l := range lines {
-		for _, p := range l.Points {
-			streams[p.Time] += p.Streams
+		for i, p := range l.Points {
+			streams[p.Time] += processes(l.Points, i, w)
 			out.Covered += p.Covered
 		}
 	}
@@ -227,6 +227,6 @@ func Load(lines []store.Line, merged *store.Merged, step time.Duration) recordin
 	} else {
 		out.Seen += out.Covered / time.Duration(max(merged.Profiles, 1))
 	}
-	out.Seen = min(out.Seen, time.Duration(len(streams))*step)
+	out.Seen = min(out.Seen, time.Duration(len(streams))*w.Step)
 	return out
 }
