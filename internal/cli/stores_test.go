@@ -531,3 +531,14 @@ func TestStoreNextSteps(t *testing.T) {
 		t.Errorf("only %d next steps", tried)
 	}
 }
+
+// Stores drop addresses, so they have no machine code.
+func TestStoreHasNoCode(t *testing.T) {
+	s := serveStore(t, nil)
+	t.Setenv("HONE_STORE", s.url)
+	_, top := s.hone("", "top", "store:service-0", "--csv", "--limit", "1")
+	name := regexp.MustCompile(`step\d+`).FindString(top)
+	if code, out := s.hone("", "disasm", name, "store:service-0", "--binary", os.Args[0]); code != 1 || !strings.Contains(out, "the profile has no addresses, by which machine code is found\nhint: hone list "+name+" store:service-0 shows") {
+		t.Errorf("hone disasm %s: %d %s", name, code, out)
+	}
+}
