@@ -542,3 +542,24 @@ func TestStoreHasNoCode(t *testing.T) {
 		t.Errorf("hone disasm %s: %d %s", name, code, out)
 	}
 }
+
+// hone services says what it does not know, and what to do when there is nothing.
+func TestServicesWithout(t *testing.T) {
+	s := serveStore(t, nil)
+	if code, out := s.hone("", "services", "--csv"); code != 0 || !regexp.MustCompile(`(?m)^\d+\.\d+,[^,]*,,,\d+,\d+,\d+,`).MatchString(out) {
+		t.Errorf("without heap profiles, there are no bytes: %d %s", code, out)
+	}
+	if code, out := s.hone("", "services", "--last", "1m"); code != 0 || !strings.Contains(out, "note: there are only profiles of other times; --last 7d shows the last week") {
+		t.Errorf("of a minute without profiles: %d %s", code, out)
+	}
+	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := httptest.NewServer(fleet.New(fleet.Options{Store: storetest.NewMemory(), Tokens: tokens}))
+	defer empty.Close()
+	t.Setenv("HONE_STORE", empty.URL)
+	if code, out := s.hone("", "services"); code != 0 || !strings.Contains(out, "note: the store is empty; hone push and hone serve --config FILE put profiles into it") {
+		t.Errorf("of an empty store: %d %s", code, out)
+	}
+}

@@ -311,11 +311,20 @@ type Costs struct {
 	Series []store.Series   `json:"series"`
 	Totals fleetview.Totals `json:"totals"`
 	Before []store.Line     `json:"before,omitempty"` // CPU totals of the time before, which is as long
+	Any    bool             `json:"any"`              // there are profiles, if not of this time
 }
 
 // Report returns the answer.
 func (c *Costs) Report() *report.Services {
-	return fleetview.Services(c.Totals, c.Before, c.Series, c.From, c.To, c.Step)
+	out := fleetview.Services(c.Totals, c.Before, c.Series, c.From, c.To, c.Step)
+	switch {
+	case len(out.Rows) > 0:
+	case c.Any:
+		out.Notes = append(out.Notes, hint.Text{"there are only profiles of other times; ", hint.Option{Name: "last", Value: "7d"}, " shows the last week"})
+	default:
+		out.Notes = append(out.Notes, source.EmptyStore)
+	}
+	return out
 }
 
 // costs returns what the services of a tenant cost, in the time that a request names: all that is in the last so long.
@@ -338,7 +347,12 @@ func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 		return nil, err
 	}
 	q.Kind, q.From, q.To = recording.CPU, c.From.Add(-last), c.From
-	c.Before, err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel})
+	if c.Before, err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel}); err != nil {
+		return nil, err
+	}
+	if c.Any = len(c.Series) > 0; !c.Any {
+		c.Any, err = s.has(r.Context(), tenant)
+	}
 	return c, err
 }
 

@@ -24,6 +24,11 @@ func Nothing(prefix string, e *store.NothingError) error {
 // mostNames is how many names a hint lists.
 const mostNames = 8
 
+// EmptyStore says how profiles get into a store that has none.
+var EmptyStore = hint.Text{
+	"the store is empty; ", hint.Command{Verb: "push"}, " and ", hint.Command{Verb: "serve", Options: []hint.Option{{Name: "config", Value: "FILE"}}}, " put profiles into it",
+}
+
 func instead(prefix string, e *store.NothingError) hint.Text {
 	f := e.Found
 	if f == nil {
@@ -47,7 +52,7 @@ func instead(prefix string, e *store.NothingError) hint.Text {
 	}
 	switch {
 	case f.Services != nil && len(f.Services) == 0:
-		return hint.Text{"the store is empty; ", hint.Command{Verb: "push"}, " and ", hint.Command{Verb: "serve", Options: []hint.Option{{Name: "config", Value: "FILE"}}}, " put profiles into it"}
+		return EmptyStore
 	case f.Services != nil:
 		return list(service, f.Services, "there are")
 	case f.Labels != nil && len(f.Labels) == 0:

@@ -41,6 +41,9 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	for _, s := range series {
 		r := row(s.Service)
 		r.Profiles += s.Profiles
+		if !slices.Contains(r.Kinds, s.Kind) {
+			r.Kinds = append(r.Kinds, s.Kind)
+		}
 		if s.Last.After(r.Last) {
 			r.Last = s.Last
 		}
@@ -106,6 +109,7 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	level(recording.Heap, "inuse_space", func(r *report.ServiceRow, v int64) { r.Live = v })
 	level(recording.Goroutine, "goroutine", func(r *report.ServiceRow, v int64) { r.Goroutines = v })
 	for _, r := range rows {
+		slices.Sort(r.Kinds)
 		out.Rows = append(out.Rows, *r)
 	}
 	slices.SortFunc(out.Rows, func(a, b report.ServiceRow) int {

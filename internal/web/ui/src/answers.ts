@@ -1257,6 +1257,7 @@ export interface ServiceRow {
   goroutines: number;
   processes: number;
   profiles: number;
+  kinds: string[];
   versions?: string[];
   last: string;
 }
