@@ -323,8 +323,12 @@ func TestStoreOfOthers(t *testing.T) {
 		}
 		code, out := s.hone("", "folded", "store:other-"+kind)
 		if kind == "wall" {
-			if code == 0 || !strings.Contains(out, "hint: there are only profiles of the kinds wall, and hone shows cpu, heap,") {
+			before, address, _ := strings.Cut(out, ": hone top ")
+			if code == 0 || !strings.Contains(before, "hint: there are only profiles of the kinds wall, and refs select cpu, heap,") {
 				t.Errorf("%s: %d %s", kind, code, out)
+			}
+			if code, out := s.hone("", "top", strings.Trim(strings.TrimSpace(address), "'")); code != 0 || !strings.Contains(out, "walk") {
+				t.Errorf("the command of the hint: %d %s", code, out)
 			}
 			continue
 		}

@@ -225,7 +225,7 @@ func selectStored(ref, base, name string) (*http.Response, error) {
 	if base != "" {
 		prefix = base + "/" + StorePrefix
 	}
-	if none, ok := nothingOf(at, prefix, err); ok {
+	if none, ok := nothingOf(at, prefix, cmp.Or(base, ownStore()), err); ok {
 		return nil, fmt.Errorf("%s: %w", ref, none)
 	}
 	if err != nil {
