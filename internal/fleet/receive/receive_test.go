@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -719,7 +720,10 @@ func (full) Add(context.Context, string, []*store.Upload) ([]store.Outcome, erro
 }
 
 func TestFull(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Store = full{storetest.NewMemory()} })
+	var log bytes.Buffer
+	b := newBench(t, func(o *Options) {
+		o.Store, o.Log = full{storetest.NewMemory()}, slog.New(slog.NewTextHandler(&log, nil))
+	})
 	cpu := upload(t, "cpu")
 	for _, c := range []call{
 		{path: "/ingest?name=a&format=pprof", body: cpu.Raw},
@@ -732,6 +736,9 @@ func TestFull(t *testing.T) {
 		if w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "full") || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", c.path, w.Code, w.Body)
 		}
+	}
+	if n := strings.Count(log.String(), "for want of room"); n != 1 {
+		t.Errorf("the log says it %d times within a minute: %s", n, &log)
 	}
 }
 
