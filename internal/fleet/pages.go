@@ -218,6 +218,9 @@ func (s *Server) fleetGraph(w http.ResponseWriter, r *http.Request, tenant strin
 	}
 	if o.measure == nil {
 		out := &report.FleetGraph{Selection: *o.of, Lines: []report.GraphLine{}, Measures: []report.FleetMeasure{}, Labels: []string{}}
+		for _, one := range o.series {
+			out.Profiles += one.Profiles
+		}
 		if out.Any, err = s.has(r.Context(), tenant); err != nil {
 			return err
 		}

@@ -305,6 +305,22 @@ func TestPageFleetToken(t *testing.T) {
 	}
 }
 
+// Profiles from which nothing can be drawn over time are there nevertheless.
+func TestPageFleetWithoutMeasures(t *testing.T) {
+	address := serveFleet(t, nil, func(u *store.Upload) bool { return u.Kind == "mutex" })
+	p := open(t, address, 1280, 900)
+	p.url = address
+	p.visit("/service?ref=store:service-0@-1h")
+	if got := p.text("main"); !strings.Contains(got, "do not say what the service costs over time") || strings.Contains(got, "no profiles") {
+		t.Errorf("of mutex profiles only, the page of a service says %q", got)
+	}
+	p.click("main a", "Top")
+	p.settled()
+	if got := p.text("main"); !strings.Contains(got, "step") {
+		t.Errorf("top of them is %q", got)
+	}
+}
+
 // All pages fit on a narrow screen, and axe-core finds nothing in them.
 func TestPageFleetAccessibility(t *testing.T) {
 	address := serveFleet(t, nil, nil)

@@ -48,6 +48,14 @@ export function ServiceView() {
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   const of = data.selection;
+  if (data.lines.length === 0 && data.profiles > 0) {
+    return (
+      <Message title="These profiles do not say what the service costs over time">
+        <p>{count(data.profiles)} {data.profiles === 1 ? "profile" : "profiles"} of {of.selector} from {between(of.from_ms, of.to_ms)}. They have no duration, or count something else than CPU time, bytes and goroutines.</p>
+        <Ways state={state} />
+      </Message>
+    );
+  }
   if (data.lines.length === 0) {
     return (
       <Message title={`There are no profiles of ${of.selector} from ${between(of.from_ms, of.to_ms)}`}>
