@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -439,16 +438,10 @@ func checkAddress(s string) error {
 	}
 	if u, err := url.Parse("http://" + s); err != nil || u.Host != s || u.Hostname() == "" {
 		return fmt.Errorf("a target is host:port, such as 10.0.0.7:6060, api:6060 or [::1]:6060")
-	} else if !isPort(u.Port()) {
+	} else if !settings.IsPort(u.Port()) {
 		return fmt.Errorf("the port of a target is a number from 1 to 65535")
 	}
 	return nil
-}
-
-// isPort reports whether s can be the port of a URL; it may be missing.
-func isPort(s string) bool {
-	n, err := strconv.ParseUint(s, 10, 16)
-	return s == "" || err == nil && n > 0
 }
 
 const usualRefresh = settings.Duration(time.Minute)
@@ -486,7 +479,7 @@ func (r *reader) httpSD(v settings.Value) HTTPSD {
 			u, err := url.Parse(s)
 			if ok && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 				v.Wrong("this is not a URL that begins with http:// or https:// and a host") // and may have a password
-			} else if ok && !isPort(u.Port()) {
+			} else if ok && !settings.IsPort(u.Port()) {
 				v.Wrong("the port of a URL is a number from 1 to 65535")
 			}
 		}},
