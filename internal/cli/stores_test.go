@@ -412,6 +412,10 @@ func TestStoreRefTokens(t *testing.T) {
 		}
 	}
 	s := serveStore(t, tokens)
+	folded := filepath.Join(s.dir, "a.folded")
+	if err := os.WriteFile(folded, []byte("main 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{
 		"":      "a token is needed: send it as Authorization: Bearer TOKEN, or as the password of basic authentication\nhint: put a token into HONE_TOKEN; hone serve token makes one",
 		"wrong": "this server does not know the token, or it was revoked\nhint: HONE_TOKEN has a different one; hone serve token --list lists those that are known",
@@ -425,6 +429,12 @@ func TestStoreRefTokens(t *testing.T) {
 			if !strings.Contains(out, want) || (code == 0) != (name == "read") || name != "read" && strings.Contains(out, "service-1") {
 				t.Errorf("with the token %q: %d %s\nwant %s", name, code, out, want)
 			}
+		}
+		if code, out := s.hone("", "top", s.url+"/api/v1/profile?ref=service-0&kind=mutex"); (code == 0) != (name == "read") {
+			t.Errorf("with the token %q, a profile of one kind is: %d %s", name, code, out)
+		}
+		if code, out := s.hone("", "push", "--service", "x", "--kind", "cpu", folded); (code == 0) != (name == "write") || strings.Contains(out, `{"error"`) {
+			t.Errorf("with the token %q, pushing says: %d %s", name, code, out)
 		}
 		if _, out := s.hone("", "__complete", "top", "store:"); strings.Contains(out, "service-0") != (name == "read") {
 			t.Errorf("with the token %q, what completes is %s", name, out)

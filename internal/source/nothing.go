@@ -75,7 +75,7 @@ func instead(prefix, address string, e *store.NothingError) hint.Text {
 		}
 		ref := store.Ref{Selector: e.Query.Selector, From: e.Query.From, To: e.Query.To}
 		one := url.Values{"kind": f.Kinds[:1], "ref": {ref.String()}}
-		return hint.Text{said + ": ", hint.Ask("top", strings.TrimSuffix(address, "/")+"/api/v1/profile?"+one.Encode())}
+		return hint.Text{said + ": ", hint.Ask("top", strings.TrimSuffix(address, "/")+"/"+storeProfile+"?"+one.Encode())}
 	case len(f.Kinds) > 0:
 		return hint.Text{"there are profiles of the kinds " + strings.Join(f.Kinds, ", ")}
 	}
