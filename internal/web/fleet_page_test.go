@@ -29,7 +29,9 @@ const (
 	someEvents = `{"events":[{"id":"1","tenant":"default","kind":"change","service":"service-0","time":"2026-09-01T10:02:03Z","noticed":"2026-09-01T10:04:00Z",
 		"change":{"kind":"cpu","type":{"type":"cpu","unit":"nanoseconds"},"function":"<b>main.price</b>","source":"code","before":{"value":1e8,"low":9e7,"high":1.1e8,"profiles":5},
 		"after":{"value":3e8,"low":2e8,"high":4e8,"profiles":5},"share":0.2,"version":"v1"}},
-		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}}],"more":false}`
+		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}},
+		{"id":"3","tenant":"default","kind":"rule","service":"service-0","time":"2026-09-01T10:03:30Z","noticed":"2026-09-01T10:04:00Z",
+		"rule":{"name":"idle","metric":"cores","unit":"cores","value":0.084,"limit":0.001},"told":[{"to":"chat","failed":"status 404"}]}],"more":false}`
 )
 
 // serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
@@ -214,6 +216,8 @@ func TestPageFleetHeat(t *testing.T) {
 	p.visit("/events")
 	if got := p.text("main"); !strings.Contains(got, "<b>main.price</b> costs 0.30 cores in place of 0.10") || !strings.Contains(got, "killed for want of memory") {
 		t.Errorf("the events are %q", got)
+	} else if !strings.Contains(got, "idle: cores is 0.084, over 0.001 · telling chat: status 404") {
+		t.Errorf("of a broken rule it says %q", got)
 	}
 	p.click("main a", "the hour after")
 	p.wait(`location.pathname === "/diff"`)
