@@ -70,6 +70,25 @@ func TestDeployIsNoSpike(t *testing.T) {
 	}
 }
 
+// What a service allocates in its first step is divided by the time since its first profile.
+func TestRateOfFirstStep(t *testing.T) {
+	types := []profile.ValueType{{Type: "alloc_space", Unit: "bytes"}}
+	w := Window{start, start.Add(time.Hour), 30 * time.Minute}
+	lines := []store.Line{{
+		Labels: label(store.ServiceLabel, "api"), Types: types,
+		Points: []store.Point{{Time: start.Add(30 * time.Minute), Values: []int64{60e6}, Profiles: 2, Streams: 1}},
+	}}
+	series := []store.Series{{Service: "api", Kind: recording.Heap, Types: types, First: start.Add(59 * time.Minute), Last: start.Add(time.Hour), Profiles: 2}}
+	got := ServiceTimes(Totals{recording.Heap: lines}, nil, nil, series, w).Services[0]
+	if got.Allocated != 1e6 || got.Lines[0].Points[0][1] != 1e6 {
+		t.Errorf("60 MB in a minute are %v, and in the chart %v, want 1 MB/s", got.Allocated, got.Lines)
+	}
+	of, at := ask(t, "api@-10m")
+	if g := Graph(of, at, &Measures[1], "", lines, nil, series, w); g.Lines[0].Mean != 1e6 {
+		t.Errorf("60 MB in a minute are %v in the graph, want 1 MB/s", g.Lines[0].Mean)
+	}
+}
+
 // In the last step of a time, not all processes may have had their turn.
 func TestPartOfAStep(t *testing.T) {
 	of, at := ask(t, "api@-10m")

@@ -91,8 +91,9 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	})
 	each(totals[recording.Heap], "alloc_space", func(service string, points []store.Point, k int) {
 		var all mean
+		since := w.since(series, recording.Heap, service)
 		for _, p := range points {
-			all.add(float64(p.Values[k]) / w.part(p.Time).Seconds())
+			all.add(float64(p.Values[k]) / since.part(p.Time).Seconds())
 		}
 		row(service).Allocated = all.value()
 	})
