@@ -106,10 +106,19 @@ func (l line) add(in store.Line, m *Measure, w, since Window) {
 		case "bytes/s", "1/s":
 			v = float64(p.Values[k]) / since.part(p.Time).Seconds()
 		default:
-			v = float64(p.Values[k])
+			v = level(in.Points, i, k, w)
 		}
 		l[p.Time.UnixMilli()] += v
 	}
+}
+
+// level returns how much all processes hold in a step. In one of which only a part is in the window, those that had no turn yet hold as much as the others.
+func level(points []store.Point, i, k int, w Window) float64 {
+	v := float64(points[i].Values[k])
+	if n := processes(points, i, w); n > points[i].Streams && points[i].Streams > 0 {
+		v *= float64(n) / float64(points[i].Streams)
+	}
+	return v
 }
 
 // processes returns how many processes the profiles of a step are from that ran at the same time. In a step in which all are replaced there are

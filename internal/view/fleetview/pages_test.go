@@ -54,6 +54,20 @@ func TestNewWindow(t *testing.T) {
 	}
 }
 
+// In the last step of a time, those that had no turn yet hold as much as the others.
+func TestLevelInPartOfAStep(t *testing.T) {
+	types := []profile.ValueType{{Type: "goroutine", Unit: "count"}}
+	w := Window{start, start.Add(2*time.Minute + 20*time.Second), time.Minute}
+	line := store.Line{Labels: label(store.ServiceLabel, "api"), Types: types}
+	for i, n := range []int{4, 4, 1} {
+		line.Points = append(line.Points, store.Point{Time: start.Add(time.Duration(i) * time.Minute), Values: []int64{int64(n) * 10}, Profiles: n, Streams: n})
+	}
+	got := ServiceTimes(Totals{recording.Goroutine: {line}}, nil, nil, []store.Series{{Service: "api", Kind: recording.Goroutine, Types: types}}, w).Services[0]
+	if got.Goroutines != 40 || got.Lines[0].Points[2][1] != 40 {
+		t.Errorf("there are %d goroutines, and in the chart %v, want 40", got.Goroutines, got.Lines)
+	}
+}
+
 // When all processes are replaced in a step, those before and those after do not add up.
 func TestDeployIsNoSpike(t *testing.T) {
 	of, at := ask(t, "api@-10m")

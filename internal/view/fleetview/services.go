@@ -97,18 +97,18 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 		}
 		row(service).Allocated = all.value()
 	})
-	level := func(kind, typ string, set func(*report.ServiceRow, int64)) {
+	held := func(kind, typ string, set func(*report.ServiceRow, int64)) {
 		each(totals[kind], typ, func(service string, points []store.Point, k int) {
 			var all mean
-			for i, p := range points {
-				all.add(float64(p.Values[k]))
+			for i := range points {
+				all.add(level(points, i, k, w))
 				row(service).Processes = max(row(service).Processes, processes(points, i, w))
 			}
 			set(row(service), int64(all.value()))
 		})
 	}
-	level(recording.Heap, "inuse_space", func(r *report.ServiceRow, v int64) { r.Live = v })
-	level(recording.Goroutine, "goroutine", func(r *report.ServiceRow, v int64) { r.Goroutines = v })
+	held(recording.Heap, "inuse_space", func(r *report.ServiceRow, v int64) { r.Live = v })
+	held(recording.Goroutine, "goroutine", func(r *report.ServiceRow, v int64) { r.Goroutines = v })
 	for _, r := range rows {
 		slices.Sort(r.Kinds)
 		out.Rows = append(out.Rows, *r)
