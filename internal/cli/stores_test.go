@@ -566,6 +566,14 @@ func TestServicesWithout(t *testing.T) {
 	if code, out := s.hone("", "services", "--last", "1m"); code != 0 || !strings.Contains(out, "note: there are only profiles of other times; --last 7d shows the last week") {
 		t.Errorf("of a minute without profiles: %d %s", code, out)
 	}
+	folded := filepath.Join(s.dir, "a.folded")
+	if err := os.WriteFile(folded, []byte("main 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.hone("", "push", "--service", "timeless", "--kind", "cpu", folded)
+	if _, out := s.hone("", "services", "--csv"); !regexp.MustCompile(`(?m)^0\.00,,,,,,1,.*,timeless$`).MatchString(out) {
+		t.Errorf("a profile without a duration does not say how many processes there are: %s", out)
+	}
 	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -57,6 +57,10 @@ func (s *Services) Blocks() iter.Seq[Block] {
 				version = r.Versions[n-2] + " → " + version
 			}
 		}
+		var processes any // profiles without a duration say nothing about how many there are
+		if r.Processes > 0 {
+			processes = r.Processes
+		}
 		known := func(kind string, v any) any {
 			if !slices.Contains(r.Kinds, kind) {
 				return nil
@@ -65,7 +69,7 @@ func (s *Services) Blocks() iter.Seq[Block] {
 		}
 		t.Rows = append(t.Rows, []any{
 			known("cpu", unit.Cores(r.Cores)), change, known("heap", unit.Size(int64(r.Allocated))), known("heap", unit.Size(r.Live)),
-			known("goroutine", int(r.Goroutines)), r.Processes, r.Profiles,
+			known("goroutine", int(r.Goroutines)), processes, r.Profiles,
 			unit.Time(s.To.Sub(r.Last).Truncate(time.Second)) + " ago", version, r.Service,
 		})
 	}

@@ -362,6 +362,9 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%.60s: %d %s; want %q", query, w.Code, w.Body, within)
 		}
 	}
+	if w := b.do(call{path: "/api/v1/profiles?service=+", token: b.shop, body: upload(t, "cpu").Raw}); w.Code != 400 || !strings.Contains(w.Body.String(), "has no service") {
+		t.Errorf("a service without a name: %d %s", w.Code, w.Body)
+	}
 	if w := b.do(call{path: "/api/v1/profiles?service=a", token: b.shop, body: upload(t, "mutex").Raw}); w.Code != 400 || !strings.Contains(w.Body.String(), "kind=block") {
 		t.Errorf("a profile of locks or of blocking: %d %s", w.Code, w.Body)
 	}
