@@ -31,7 +31,8 @@ const (
 		"after":{"value":3e8,"low":2e8,"high":4e8,"profiles":5},"share":0.2,"version":"v1"}},
 		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}},
 		{"id":"3","tenant":"default","kind":"rule","service":"service-0","time":"2026-09-01T10:03:30Z","noticed":"2026-09-01T10:04:00Z",
-		"rule":{"name":"idle","metric":"cores","unit":"cores","value":0.084,"limit":0.001},"told":[{"to":"chat","failed":"status 404"}]}],"more":false}`
+		"rule":{"name":"idle","metric":"cores","unit":"cores","value":0.084,"limit":0.001},"told":[{"to":"chat","failed":"status 404"}]},
+		{"id":"4","tenant":"default","kind":"deploy","service":"service-1","time":"2026-09-01T10:02:00Z","noticed":"2026-09-01T10:04:00Z","deploy":{"version":"v1"}}],"more":false}`
 )
 
 // serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
@@ -109,6 +110,9 @@ func TestPageFleet(t *testing.T) {
 	p.settled()
 	if got := p.query("ref"); got != "store:service-1@-24h" {
 		t.Errorf("the service is %s", got)
+	}
+	if got := p.text(".cards"); strings.Count(got, "deploy of v1") != 1 {
+		t.Errorf("a deploy that is an event as well is listed otherwise than once: %q", got)
 	}
 	if n := p.colors(); n < 4 {
 		t.Errorf("its graph has %d colors", n)
