@@ -124,6 +124,9 @@ func flags(cmd *cobra.Command, w io.Writer, cols int) {
 			return
 		}
 		i := sectionOf(f.Name)
+		if strings.HasPrefix(f.Name, "tls-") && cmd.Flags().Lookup("tls-ca") == nil {
+			i = others // the certificate of a server, not of who asks for profiles
+		}
 		text := doc(f)
 		if f.Name == "output" && !applies(cmd, "json") {
 			text = "write to FILE" // there are no formats to select

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -81,7 +83,7 @@ func serveCommand(sys *System) *cobra.Command {
 	if !sys.names(cmd) {
 		return cmd
 	}
-	data := cmd.PersistentFlags().String("data", usualData, "keep the profiles in `DIR`")
+	data := cmd.Flags().String("data", usualData, "keep the profiles in `DIR`")
 	listen := cmd.Flags().String("listen", strings.TrimPrefix(source.UsualStore, "http://"), "listen on `HOST:PORT`")
 	config := cmd.Flags().String("config", "", "scrape the targets in `FILE`")
 	hosts := cmd.Flags().StringSlice("host", nil, "answer only requests for these host `NAME`s (default: any, if there are tokens)")
@@ -115,7 +117,7 @@ func serveCommand(sys *System) *cobra.Command {
 		}
 		return serve(cmd.Context(), sys, serving{*data, *listen, *database, *config, *hosts, *cert, *key, o, *demo, shared})
 	}
-	cmd.AddCommand(tokenCommand(sys, data), checkCommand(sys, data))
+	cmd.AddCommand(tokenCommand(sys), checkCommand(sys))
 	return cmd
 }
 
@@ -132,6 +134,17 @@ type serving struct {
 }
 
 func serve(ctx context.Context, sys *System, o serving) error {
+	if _, _, err := net.SplitHostPort(o.listen); err != nil {
+		return usagef("", "--listen %s: want an address such as 127.0.0.1:4040 or :4040", quoted(o.listen))
+	}
+	var secured *tls.Config // nil for HTTP
+	if o.cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return fmt.Errorf("reading the certificate %s and its key %s: %w", o.cert, o.key, err)
+		}
+		secured = &tls.Config{Certificates: []tls.Certificate{pair}}
+	}
 	tokens, err := token.Open(filepath.Join(o.data, tokensFile))
 	if err != nil {
 		return err
@@ -192,7 +205,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		},
 	})
 	server := &http.Server{
-		Handler:           answering,
+		Handler: answering, TLSConfig: secured,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -201,7 +214,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
 	scheme := "http"
-	if o.cert != "" {
+	if secured != nil {
 		scheme = "https"
 	}
 	fmt.Fprintf(sys.Out, "%s://%s\n", scheme, l.Addr())
@@ -235,8 +248,8 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	working.Go(func() { reload(ctx, again, o.config, answering, log) })
 	ended := make(chan error, 1)
 	go func() {
-		if o.cert != "" {
-			ended <- server.ServeTLS(l, o.cert, o.key)
+		if secured != nil {
+			ended <- server.ServeTLS(l, "", "")
 			return
 		}
 		ended <- server.Serve(l)
@@ -319,13 +332,14 @@ func reload(ctx context.Context, again <-chan os.Signal, name string, answering 
 	}
 }
 
-func tokenCommand(sys *System, data *string) *cobra.Command {
+func tokenCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token NAME",
 		Short:   "Make, list and revoke tokens",
 		Long:    "Make a token for clients, and print it. hone keeps only its hash, so it cannot be printed again.\n\nA running server notices changes at once.",
 		Example: "  hone serve token ci --scope write\n  hone serve token grafana --scope read --tenant shop --expires 90d\n  hone serve token --list\n  hone serve token --revoke ci",
 	}
+	data := cmd.Flags().String("data", usualData, "the server keeps its profiles in `DIR`")
 	scopes := cmd.Flags().StringSlice("scope", []string{string(token.Read), string(token.Write)}, "allow `SCOPE`: read, write or admin; may be repeated")
 	tenant := cmd.Flags().String("tenant", token.DefaultTenant, "make it a token of the tenant `NAME`")
 	var expires time.Duration
@@ -333,10 +347,8 @@ func tokenCommand(sys *System, data *string) *cobra.Command {
 	list := cmd.Flags().Bool("list", false, "list the tokens")
 	revoke := cmd.Flags().String("revoke", "", "revoke the token `NAME`")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := os.MkdirAll(*data, 0o700); err != nil {
-			return err
-		}
-		tokens, err := token.Open(filepath.Join(*data, tokensFile))
+		file := filepath.Join(*data, tokensFile)
+		tokens, err := token.Open(file)
 		if err != nil {
 			return err
 		}
@@ -344,9 +356,16 @@ func tokenCommand(sys *System, data *string) *cobra.Command {
 		case *revoke != "":
 			return tokens.Revoke(*revoke)
 		case *list:
-			return listTokens(sys, tokens)
+			return listTokens(sys, tokens, file)
 		case len(args) != 1:
 			return usagef("for example: hone serve token ci --scope write", "token needs a name")
+		}
+		if _, err := os.Stat(*data); errors.Is(err, fs.ErrNotExist) {
+			// Of a server that runs elsewhere, this is the wrong folder.
+			fmt.Fprintf(sys.Err, "hone: made the folder %s: start the server with the same --data\n", *data)
+		}
+		if err := os.MkdirAll(*data, 0o700); err != nil {
+			return err
 		}
 		t := token.Token{Name: args[0], Tenant: *tenant}
 		for _, s := range *scopes {
@@ -365,10 +384,13 @@ func tokenCommand(sys *System, data *string) *cobra.Command {
 	return cmd
 }
 
-func listTokens(sys *System, tokens *token.File) error {
+func listTokens(sys *System, tokens *token.File, file string) error {
 	all, err := tokens.List()
 	if err != nil {
 		return err
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(sys.Out, "there are no tokens in %s\n", file)
 	}
 	for _, t := range all {
 		expires := "never expires"
@@ -384,13 +406,14 @@ func listTokens(sys *System, tokens *token.File) error {
 	return nil
 }
 
-func checkCommand(sys *System, data *string) *cobra.Command {
+func checkCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check",
 		Short:   "Check a store while no server uses it",
 		Long:    "Read everything in a store, and report what is damaged.\n\n--mend moves unreadable files to the folder damaged, removes files that belong to nothing,\nand rebuilds a lost catalog.",
 		Example: "  hone serve check --data /var/lib/hone\n  hone serve check --data /var/lib/hone --mend",
 	}
+	data := cmd.Flags().String("data", usualData, "check the store in `DIR`")
 	mend := cmd.Flags().Bool("mend", false, "repair the store")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {

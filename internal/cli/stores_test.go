@@ -323,8 +323,12 @@ func TestStoreOfOthers(t *testing.T) {
 		}
 		code, out := s.hone("", "folded", "store:other-"+kind)
 		if kind == "wall" {
-			if code == 0 || !strings.Contains(out, "hint: there are only profiles of the kinds wall, and hone shows cpu, heap,") {
+			before, address, _ := strings.Cut(out, ": hone top ")
+			if code == 0 || !strings.Contains(before, "hint: there are only profiles of the kinds wall, and refs select cpu, heap,") {
 				t.Errorf("%s: %d %s", kind, code, out)
+			}
+			if code, out := s.hone("", "top", strings.Trim(strings.TrimSpace(address), "'")); code != 0 || !strings.Contains(out, "walk") {
+				t.Errorf("the command of the hint: %d %s", code, out)
 			}
 			continue
 		}
@@ -408,6 +412,10 @@ func TestStoreRefTokens(t *testing.T) {
 		}
 	}
 	s := serveStore(t, tokens)
+	folded := filepath.Join(s.dir, "a.folded")
+	if err := os.WriteFile(folded, []byte("main 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{
 		"":      "a token is needed: send it as Authorization: Bearer TOKEN, or as the password of basic authentication\nhint: put a token into HONE_TOKEN; hone serve token makes one",
 		"wrong": "this server does not know the token, or it was revoked\nhint: HONE_TOKEN has a different one; hone serve token --list lists those that are known",
@@ -421,6 +429,12 @@ func TestStoreRefTokens(t *testing.T) {
 			if !strings.Contains(out, want) || (code == 0) != (name == "read") || name != "read" && strings.Contains(out, "service-1") {
 				t.Errorf("with the token %q: %d %s\nwant %s", name, code, out, want)
 			}
+		}
+		if code, out := s.hone("", "top", s.url+"/api/v1/profile?ref=service-0&kind=mutex"); (code == 0) != (name == "read") {
+			t.Errorf("with the token %q, a profile of one kind is: %d %s", name, code, out)
+		}
+		if code, out := s.hone("", "push", "--service", "x", "--kind", "cpu", folded); (code == 0) != (name == "write") || strings.Contains(out, `{"error"`) {
+			t.Errorf("with the token %q, pushing says: %d %s", name, code, out)
 		}
 		if _, out := s.hone("", "__complete", "top", "store:"); strings.Contains(out, "service-0") != (name == "read") {
 			t.Errorf("with the token %q, what completes is %s", name, out)
@@ -529,5 +543,45 @@ func TestStoreNextSteps(t *testing.T) {
 	}
 	if tried < 8 {
 		t.Errorf("only %d next steps", tried)
+	}
+}
+
+// Stores drop addresses, so they have no machine code.
+func TestStoreHasNoCode(t *testing.T) {
+	s := serveStore(t, nil)
+	t.Setenv("HONE_STORE", s.url)
+	_, top := s.hone("", "top", "store:service-0", "--csv", "--limit", "1")
+	name := regexp.MustCompile(`step\d+`).FindString(top)
+	if code, out := s.hone("", "disasm", name, "store:service-0", "--binary", os.Args[0]); code != 1 || !strings.Contains(out, "the profile has no addresses, by which machine code is found\nhint: hone list "+name+" store:service-0 shows") {
+		t.Errorf("hone disasm %s: %d %s", name, code, out)
+	}
+}
+
+// hone services says what it does not know, and what to do when there is nothing.
+func TestServicesWithout(t *testing.T) {
+	s := serveStore(t, nil)
+	if code, out := s.hone("", "services", "--csv"); code != 0 || !regexp.MustCompile(`(?m)^\d+\.\d+,[^,]*,,,\d+,\d+,\d+,`).MatchString(out) {
+		t.Errorf("without heap profiles, there are no bytes: %d %s", code, out)
+	}
+	if code, out := s.hone("", "services", "--last", "1m"); code != 0 || !strings.Contains(out, "note: there are only profiles of other times; --last 7d shows the last week") {
+		t.Errorf("of a minute without profiles: %d %s", code, out)
+	}
+	folded := filepath.Join(s.dir, "a.folded")
+	if err := os.WriteFile(folded, []byte("main 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.hone("", "push", "--service", "timeless", "--kind", "cpu", folded)
+	if _, out := s.hone("", "services", "--csv"); !regexp.MustCompile(`(?m)^0\.00,,,,,,1,.*,timeless$`).MatchString(out) {
+		t.Errorf("a profile without a duration does not say how many processes there are: %s", out)
+	}
+	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := httptest.NewServer(fleet.New(fleet.Options{Store: storetest.NewMemory(), Tokens: tokens}))
+	defer empty.Close()
+	t.Setenv("HONE_STORE", empty.URL)
+	if code, out := s.hone("", "services"); code != 0 || !strings.Contains(out, "note: the store is empty; hone push and hone serve --config FILE put profiles into it") {
+		t.Errorf("of an empty store: %d %s", code, out)
 	}
 }

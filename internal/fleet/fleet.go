@@ -221,11 +221,11 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 // coresOf returns how many cores a selection used on average, all its processes together.
 func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
 	q.Kind = recording.CPU
-	lines, err := s.Store.Totals(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute), nil)
+	lines, at, err := s.even(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute))
 	if err != nil {
 		return 0, err
 	}
-	return fleetview.Cores(lines), nil
+	return fleetview.Cores(lines, at), nil
 }
 
 // profile answers with one merged profile.
@@ -311,11 +311,20 @@ type Costs struct {
 	Series []store.Series   `json:"series"`
 	Totals fleetview.Totals `json:"totals"`
 	Before []store.Line     `json:"before,omitempty"` // CPU totals of the time before, which is as long
+	Any    bool             `json:"any"`              // there are profiles, if not of this time
 }
 
 // Report returns the answer.
 func (c *Costs) Report() *report.Services {
-	return fleetview.Services(c.Totals, c.Before, c.Series, c.From, c.To, c.Step)
+	out := fleetview.Services(c.Totals, c.Before, c.Series, c.From, c.To, c.Step)
+	switch {
+	case len(out.Rows) > 0:
+	case c.Any:
+		out.Notes = append(out.Notes, hint.Text{"there are only profiles of other times; ", hint.Option{Name: "last", Value: "7d"}, " shows the last week"})
+	default:
+		out.Notes = append(out.Notes, source.EmptyStore)
+	}
+	return out
 }
 
 // costs returns what the services of a tenant cost, in the time that a request names: all that is in the last so long.
@@ -327,20 +336,23 @@ func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 			return nil, badRequest{fmt.Errorf("last=%s: want a time such as 1h or 7d", profile.Shorten(text, 40))}
 		}
 	}
-	c := &Costs{To: s.Now().UTC(), Step: max(last/fleetview.Steps, time.Minute), Totals: fleetview.Totals{}}
+	c := &Costs{To: s.Now().UTC()}
 	c.From = c.To.Add(-last)
 	q := store.Query{Tenant: tenant, From: c.From, To: c.To}
 	var err error
 	if c.Series, err = s.Store.Series(r.Context(), q); err != nil {
 		return nil, err
 	}
-	for _, q.Kind = range fleetview.Kinds {
-		if c.Totals[q.Kind], err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel}); err != nil {
-			return nil, err
-		}
+	if c.Totals, c.Step, err = s.totals(r.Context(), q, max(last/fleetview.Steps, time.Minute)); err != nil {
+		return nil, err
 	}
 	q.Kind, q.From, q.To = recording.CPU, c.From.Add(-last), c.From
-	c.Before, err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel})
+	if c.Before, err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel}); err != nil {
+		return nil, err
+	}
+	if c.Any = len(c.Series) > 0; !c.Any {
+		c.Any, err = s.has(r.Context(), tenant)
+	}
 	return c, err
 }
 

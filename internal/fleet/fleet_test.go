@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -365,8 +366,8 @@ func TestTold(t *testing.T) {
 	if w := post("write", oom, "Origin", "http://evil.example"); w.Code != http.StatusForbidden {
 		t.Errorf("for the page of another site: %d", w.Code)
 	}
-	if w := b.get("/api/v1/events", "read"); strings.Count(w.Body.String(), `"told"`) != 1 {
-		t.Errorf("sent again, it is there again, or not at all: %s", w.Body)
+	if w := b.get("/api/v1/events", "read"); strings.Count(w.Body.String(), `"told"`) != 1 || !strings.Contains(w.Body.String(), `"labels":{"instance":"a:1"}`) {
+		t.Errorf("sent again, it is there again, or not at all, or its labels are not as they were sent: %s", w.Body)
 	}
 	if w := b.get("/api/v1/events", "other"); strings.Contains(w.Body.String(), "told") {
 		t.Errorf("another tenant sees it: %s", w.Body)
@@ -394,5 +395,51 @@ func TestTold(t *testing.T) {
 		if w := post("write", body); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%.60s: %d %s, want %q", body, w.Code, w.Body, want)
 		}
+	}
+}
+
+// Processes that are asked every ten minutes are all counted, also where a time would be cut into shorter steps.
+func TestSeldomAsked(t *testing.T) {
+	b := newBench(t)
+	f := storetest.Small()
+	f.Services, f.Instances, f.Every, f.Rounds, f.Deploy, f.Kinds = 1, 4, 10*time.Minute, 13, 0, []string{"cpu", "goroutine"}
+	f.Start = b.now.Add(-2 * time.Hour)
+	uploads := f.All()
+	for i, u := range uploads {
+		apart := time.Duration(i%(f.Instances*len(f.Kinds))/len(f.Kinds)) * 2 * time.Minute // one after the other
+		u.Service, u.Start, u.End = "seldom", u.Start.Add(apart), u.End.Add(apart)
+	}
+	if _, err := b.Add(t.Context(), "shop", uploads); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/api/v1/fleet/graph?ref=seldom@-2h":               `"step_ms":600000`,
+		"/api/v1/fleet/graph?ref=seldom@-2h&of=goroutines": `"step_ms":600000`,
+		"/api/v1/fleet/services?time=-2h":                  `"service":"seldom"`,
+		"/api/v1/services?last=2h":                         `"step_ns":600000000000`,
+	} {
+		if w := b.get(path, "read"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %.300s, want %s", path, w.Code, w.Body, want)
+		}
+	}
+	var services report.FleetServices
+	if err := json.Unmarshal(b.get("/api/v1/fleet/services?time=-2h", "read").Body.Bytes(), &services); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range services.Services {
+		if s.Service == "seldom" && s.Processes != f.Instances {
+			t.Errorf("the page counts %d processes, want %d", s.Processes, f.Instances)
+		}
+	}
+	at, err := store.ParseRef("seldom@-1h", b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.selected(t.Context(), store.Query{Tenant: "shop", Selector: at.Selector, From: at.From, To: at.To})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := out.manifest.Fleet["cpu"].Processes; math.Abs(n-float64(f.Instances)) > 0.5 {
+		t.Errorf("the recording counts %v processes, want %d", n, f.Instances)
 	}
 }

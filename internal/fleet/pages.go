@@ -60,29 +60,26 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 	if err != nil {
 		return err
 	}
-	deploys, before := len(fleetview.Kinds), len(fleetview.Kinds)+1
-	totals := make([][]store.Line, before+1)
-	err = together(len(totals), func(i int) (err error) {
-		q, by := q, []string{store.ServiceLabel}
-		switch i {
-		case deploys:
-			q.Kind, by = kindOf(series), fleetview.DeployLabels
-		case before:
-			q.Kind, q.From, q.To = recording.CPU, from.Add(-to.Sub(from)), from
-		default:
-			q.Kind = fleetview.Kinds[i]
+	var byKind fleetview.Totals
+	if byKind, at.Step, err = s.totals(r.Context(), q, at.Step); err != nil {
+		return err
+	}
+	var before, deploys []store.Line
+	err = together(2, func(i int) (err error) {
+		q := q
+		if i == 0 {
+			q.Kind = kindOf(series)
+			deploys, err = s.Store.Totals(r.Context(), q, at.Step, fleetview.DeployLabels)
+			return err
 		}
-		totals[i], err = s.Store.Totals(r.Context(), q, at.Step, by)
+		q.Kind, q.From, q.To = recording.CPU, from.Add(-to.Sub(from)), from
+		before, err = s.Store.Totals(r.Context(), q, at.Step, []string{store.ServiceLabel})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	byKind := fleetview.Totals{}
-	for i, kind := range fleetview.Kinds {
-		byKind[kind] = totals[i]
-	}
-	out := fleetview.ServiceTimes(byKind, totals[before], totals[deploys], series, at)
+	out := fleetview.ServiceTimes(byKind, before, deploys, series, at)
 	if !out.Any {
 		out.Any, err = s.has(r.Context(), tenant)
 	}
@@ -90,6 +87,38 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 		return err
 	}
 	return answerJSON(w, out)
+}
+
+// even asks for totals in steps of this length, or of a greater one where processes send profiles less often.
+func (s *Server) even(ctx context.Context, q store.Query, step time.Duration, by ...string) ([]store.Line, fleetview.Window, error) {
+	return fleetview.Even(fleetview.Window{From: q.From, To: q.To, Step: step}, func(step time.Duration) ([]store.Line, error) { return s.Store.Totals(ctx, q, step, by) })
+}
+
+// totals returns totals of services by kind, in steps of one length, which is at least step.
+func (s *Server) totals(ctx context.Context, q store.Query, step time.Duration) (fleetview.Totals, time.Duration, error) {
+	lines, steps := make([][]store.Line, len(fleetview.Kinds)), make([]time.Duration, len(fleetview.Kinds))
+	err := together(len(lines), func(i int) (err error) {
+		q := q
+		q.Kind = fleetview.Kinds[i]
+		var at fleetview.Window
+		lines[i], at, err = s.even(ctx, q, step, store.ServiceLabel)
+		steps[i] = at.Step
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	step = slices.Max(steps)
+	out := fleetview.Totals{}
+	for i, kind := range fleetview.Kinds {
+		if q.Kind = kind; steps[i] < step {
+			if lines[i], err = s.Store.Totals(ctx, q, step, []string{store.ServiceLabel}); err != nil {
+				return nil, 0, err
+			}
+		}
+		out[kind] = lines[i]
+	}
+	return out, step, nil
 }
 
 // kindOf returns the kind of profile by which deploys are seen: one that all services have, if there is one.
@@ -189,6 +218,9 @@ func (s *Server) fleetGraph(w http.ResponseWriter, r *http.Request, tenant strin
 	}
 	if o.measure == nil {
 		out := &report.FleetGraph{Selection: *o.of, Lines: []report.GraphLine{}, Measures: []report.FleetMeasure{}, Labels: []string{}}
+		for _, one := range o.series {
+			out.Profiles += one.Profiles
+		}
 		if out.Any, err = s.has(r.Context(), tenant); err != nil {
 			return err
 		}
@@ -202,10 +234,15 @@ func (s *Server) fleetGraph(w http.ResponseWriter, r *http.Request, tenant strin
 	at := fleetview.NewWindow(o.at.From, o.at.To, graphSteps)
 	var totals, deploys []store.Line
 	var names []string
+	if totals, at, err = s.even(r.Context(), o.query, at.Step); err != nil {
+		return err
+	}
 	err = together(3, func(i int) (err error) {
 		switch i {
 		case 0:
-			totals, err = s.Store.Totals(r.Context(), o.query, at.Step, labels)
+			if by != "" {
+				totals, err = s.Store.Totals(r.Context(), o.query, at.Step, labels)
+			}
 		case 1:
 			deploys, err = s.Store.Totals(r.Context(), o.query, at.Step, fleetview.DeployLabels)
 		default:

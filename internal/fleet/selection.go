@@ -64,9 +64,8 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 			if merged[i], failed[i] = s.Store.Merge(ctx, q); failed[i] != nil {
 				return
 			}
-			step := fleetview.LoadStep(q.From, q.To)
-			totals, err := s.Store.Totals(ctx, q, step, nil)
-			loads[i], failed[i] = fleetview.Load(totals, merged[i], step), err
+			totals, at, err := s.even(ctx, q, fleetview.LoadStep(q.From, q.To))
+			loads[i], failed[i] = fleetview.Load(totals, merged[i], at), err
 		})
 	}
 	all.Wait()

@@ -135,23 +135,23 @@ func read(p *profile.Profile) (*counts, error) {
 	if p.PeriodType == (profile.ValueType{Type: "cpu", Unit: "nanoseconds"}) && p.Period > 0 {
 		c.period = p.Period
 	}
-	for k, t := range p.SampleTypes {
-		switch {
-		case t == (profile.ValueType{Type: "samples", Unit: "count"}) && c.weight == nil:
-			c.weight = p.Values(k)
-		case t == (profile.ValueType{Type: "cpu", Unit: "nanoseconds"}) && c.nanos == nil:
-			c.nanos = p.Values(k)
-		}
+	weight := slices.Index(p.SampleTypes, profile.ValueType{Type: "samples", Unit: "count"})
+	nanos := slices.Index(p.SampleTypes, profile.ValueType{Type: "cpu", Unit: "nanoseconds"})
+	if weight >= 0 {
+		c.weight = p.Values(weight)
+	}
+	if nanos >= 0 {
+		c.nanos = p.Values(nanos)
 	}
 	switch {
-	case c.weight == nil && c.nanos == nil:
+	case weight < 0 && nanos < 0:
 		return nil, &NotCPUError{p.SampleTypes}
-	case c.weight == nil:
+	case weight < 0:
 		c.weight = make([]int64, len(c.nanos))
 		for i, v := range c.nanos {
 			c.weight[i] = max((v+c.period/2)/c.period, min(v, 1))
 		}
-	case c.nanos == nil:
+	case nanos < 0:
 		c.nanos = make([]int64, len(c.weight))
 		for i, v := range c.weight {
 			c.nanos[i] = saturated(v, c.period)

@@ -264,6 +264,13 @@ func TestRefused(t *testing.T) {
 	if !errors.As(err, new(*NotCPUError)) {
 		t.Errorf("of a heap profile: %v", err)
 	}
+	none, err := profile.Parse(strings.NewReader("\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x03cpu\x32\x0bnanoseconds")) // a sample type, and its words
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = Make([]Input{{Name: "none", Profile: none}}, Options{}); err == nil || !strings.HasSuffix(err.Error(), "the profile has no samples") {
+		t.Errorf("of a CPU profile without samples: %v", err)
+	}
 }
 
 func TestDoubts(t *testing.T) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -29,6 +30,7 @@ type ServiceRow struct {
 	Goroutines int64     `json:"goroutines"`
 	Processes  int       `json:"processes"` // at the same time, at most
 	Profiles   int       `json:"profiles"`
+	Kinds      []string  `json:"kinds"`              // of its profiles: without CPU profiles, nobody knows how many cores it used
 	Versions   []string  `json:"versions,omitempty"` // those that came last at the end
 	Last       time.Time `json:"last"`               // profile
 }
@@ -55,8 +57,19 @@ func (s *Services) Blocks() iter.Seq[Block] {
 				version = r.Versions[n-2] + " → " + version
 			}
 		}
+		var processes any // profiles without a duration say nothing about how many there are
+		if r.Processes > 0 {
+			processes = r.Processes
+		}
+		known := func(kind string, v any) any {
+			if !slices.Contains(r.Kinds, kind) {
+				return nil
+			}
+			return v
+		}
 		t.Rows = append(t.Rows, []any{
-			unit.Cores(r.Cores), change, unit.Size(int64(r.Allocated)), unit.Size(r.Live), int(r.Goroutines), r.Processes, r.Profiles,
+			known("cpu", unit.Cores(r.Cores)), change, known("heap", unit.Size(int64(r.Allocated))), known("heap", unit.Size(r.Live)),
+			known("goroutine", int(r.Goroutines)), processes, r.Profiles,
 			unit.Time(s.To.Sub(r.Last).Truncate(time.Second)) + " ago", version, r.Service,
 		})
 	}

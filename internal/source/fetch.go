@@ -196,6 +196,11 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 		stop()
 		return nil, err
 	}
+	if strings.HasSuffix(target.Path, "/"+storeProfile) && !conf.InsecureSkipVerify {
+		if token := tokenFor(target.Scheme+"://"+target.Host, ""); token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+	}
 	client := &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		ResponseHeaderTimeout: patience,

@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +16,12 @@ import (
 // Nothing returns the error that a query selects nothing, with the next step: the name that was meant, or the time in which there is something. Prefix begins
 // refs to this store.
 func Nothing(prefix string, e *store.NothingError) error {
-	if next := instead(prefix, e); next != nil {
+	return nothing(prefix, "", e)
+}
+
+// nothing is Nothing where the address of the store is known.
+func nothing(prefix, address string, e *store.NothingError) error {
+	if next := instead(prefix, address, e); next != nil {
 		return &hint.Error{Err: e, Next: next}
 	}
 	return e
@@ -24,7 +30,12 @@ func Nothing(prefix string, e *store.NothingError) error {
 // mostNames is how many names a hint lists.
 const mostNames = 8
 
-func instead(prefix string, e *store.NothingError) hint.Text {
+// EmptyStore says how profiles get into a store that has none.
+var EmptyStore = hint.Text{
+	"the store is empty; ", hint.Command{Verb: "push"}, " and ", hint.Command{Verb: "serve", Options: []hint.Option{{Name: "config", Value: "FILE"}}}, " put profiles into it",
+}
+
+func instead(prefix, address string, e *store.NothingError) hint.Text {
 	f := e.Found
 	if f == nil {
 		return nil
@@ -47,7 +58,7 @@ func instead(prefix string, e *store.NothingError) hint.Text {
 	}
 	switch {
 	case f.Services != nil && len(f.Services) == 0:
-		return hint.Text{"the store is empty; ", hint.Command{Verb: "push"}, " and ", hint.Command{Verb: "serve", Options: []hint.Option{{Name: "config", Value: "FILE"}}}, " put profiles into it"}
+		return EmptyStore
 	case f.Services != nil:
 		return list(service, f.Services, "there are")
 	case f.Labels != nil && len(f.Labels) == 0:
@@ -58,7 +69,13 @@ func instead(prefix string, e *store.NothingError) hint.Text {
 		value, _ := e.Query.Selector.Only(f.Label)
 		return list(value, f.Values, "its values are")
 	case len(f.Kinds) > 0 && e.Query.Kind == "":
-		return hint.Text{"there are only profiles of the kinds " + strings.Join(f.Kinds, ", ") + ", and hone shows " + strings.Join(recording.Kinds, ", ")}
+		said := "there are only profiles of the kinds " + strings.Join(f.Kinds, ", ") + ", and refs select " + strings.Join(recording.Kinds, ", ")
+		if address == "" {
+			return hint.Text{said}
+		}
+		ref := store.Ref{Selector: e.Query.Selector, From: e.Query.From, To: e.Query.To}
+		one := url.Values{"kind": f.Kinds[:1], "ref": {ref.String()}}
+		return hint.Text{said + ": ", hint.Ask("top", strings.TrimSuffix(address, "/")+"/"+storeProfile+"?"+one.Encode())}
 	case len(f.Kinds) > 0:
 		return hint.Text{"there are profiles of the kinds " + strings.Join(f.Kinds, ", ")}
 	}
@@ -83,7 +100,7 @@ func instead(prefix string, e *store.NothingError) hint.Text {
 }
 
 // nothingOf returns what the answer to a query says that there is, where that is nothing; ok is false when the answer says something else.
-func nothingOf(at store.Ref, prefix string, err error) (_ error, ok bool) {
+func nothingOf(at store.Ref, prefix, address string, err error) (_ error, ok bool) {
 	var none *nothingAnswer
 	if !errors.As(err, &none) {
 		return err, false
@@ -94,7 +111,7 @@ func nothingOf(at store.Ref, prefix string, err error) (_ error, ok bool) {
 			*names = slices.DeleteFunc(*names, func(name string) bool { return len(name) > 200 })
 		}
 	}
-	return Nothing(prefix, &store.NothingError{Query: store.Query{Selector: at.Selector, From: at.From, To: at.To}, Found: f}), true
+	return nothing(prefix, address, &store.NothingError{Query: store.Query{Selector: at.Selector, From: at.From, To: at.To}, Found: f}), true
 }
 
 // A nothingAnswer is the answer that a query selects nothing.

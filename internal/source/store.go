@@ -38,6 +38,9 @@ const (
 // JSON is the media type by which programs ask for what they read, also where it is an error.
 const JSON = "application/json"
 
+// storeProfile is the path of profiles of one kind, below the address of a store.
+const storeProfile = "api/v1/profile"
+
 // maxStored bounds a recording that a store sends.
 const maxStored = 1 << 30
 
@@ -120,6 +123,12 @@ func askStoreIn(ctx context.Context, base, token, method, path string, q url.Val
 	said := strings.TrimSpace(string(words))
 	if resp.StatusCode == http.StatusNotFound && (strings.HasPrefix(said, "404 page not found") || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")) {
 		return nil, hint.Errorf(hint.Text{"is it ", hint.Command{Verb: "serve"}, ", and in this version?"}, "the server at %s is not a hone store: it has no /%s", server, strings.TrimPrefix(u.Path, "/"))
+	}
+	var told struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(words, &told) == nil && told.Error != "" {
+		said = told.Error
 	}
 	why := fmt.Errorf("the store at %s: %s", u.Host, cmp.Or(said, resp.Status))
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
@@ -225,7 +234,7 @@ func selectStored(ref, base, name string) (*http.Response, error) {
 	if base != "" {
 		prefix = base + "/" + StorePrefix
 	}
-	if none, ok := nothingOf(at, prefix, err); ok {
+	if none, ok := nothingOf(at, prefix, cmp.Or(base, ownStore()), err); ok {
 		return nil, fmt.Errorf("%s: %w", ref, none)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -152,10 +153,7 @@ func (u *Upload) identify(tenant string) ID {
 }
 
 // A Label is a name and a value that a profile carries as a whole.
-type Label struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
+type Label struct{ Name, Value string }
 
 // Labels are ordered by name, each name once, and none has an empty value.
 type Labels []Label
@@ -185,6 +183,29 @@ func (l Labels) Get(name string) string {
 // With returns the labels of both; where both have a name, other counts.
 func (l Labels) With(other Labels) Labels {
 	return NewLabels(append(slices.Clone(l), other...)...)
+}
+
+// MarshalJSON writes an object of names and values, in the order of names.
+func (l Labels) MarshalJSON() ([]byte, error) {
+	all := make(map[string]string, len(l))
+	for _, l := range l {
+		all[l.Name] = l.Value
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *Labels) UnmarshalJSON(text []byte) error {
+	var all map[string]string
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	list := make([]Label, 0, len(all))
+	for name, value := range all {
+		list = append(list, Label{name, value})
+	}
+	*l = NewLabels(list...)
+	return nil
 }
 
 func (l Labels) String() string {

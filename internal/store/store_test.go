@@ -144,6 +144,8 @@ func TestRounds(t *testing.T) {
 		"nothing":              {nil, 1},
 		"one process":          {[][]int64{every(0, 60, 100)}, 60},
 		"ten at the same time": {[][]int64{every(0, 60, 100), every(3, 60, 100), every(7, 60, 100)}, 60},
+		"taking turns":         {[][]int64{every(0, 2, 100), every(25, 2, 100), every(50, 2, 100), every(75, 2, 100)}, 2},
+		"replaced, with turns": {[][]int64{every(0, 4, 100), every(75, 2, 100), every(290, 2, 100)}, 4},
 		"one after the other":  {[][]int64{every(0, 30, 100), every(3000, 30, 100)}, 60},
 		"once each":            {[][]int64{{1}, {2}, {3}}, 1},
 		"with a pause":         {[][]int64{append(every(0, 10, 100), every(100000, 10, 100)...), every(5, 10, 100)}, 20},

@@ -123,7 +123,8 @@ const Baseline = time.Hour
 
 // Rounds returns how many times processes were asked that streams of moments, in nanoseconds and in order, are from: levels that
 // are added up and divided by it are the mean over the time in which there were processes. A process that is replaced by
-// another one counts once.
+// another one counts once. Processes take turns, so from the first moment to the end of the last there is up to one round more than each was asked:
+// only whole rounds count.
 func Rounds(streams [][]int64) int {
 	var gaps, all []int64
 	most := 0
@@ -149,7 +150,7 @@ func Rounds(streams [][]int64) int {
 		end = t + gap
 		covered += end - from
 	}
-	return max(most, int((covered+gap/2)/gap))
+	return max(most, int((covered+gap/100)/gap))
 }
 
 // PerRound divides a sum of levels, rounding half away from zero.

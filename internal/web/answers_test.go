@@ -20,7 +20,6 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/report"
-	"github.com/hone-perf/hone/internal/store"
 )
 
 // answers are what pages get, by the names of their types there. What these hold is named as in Go.
@@ -34,7 +33,7 @@ var answers = []struct {
 	{"Load", report.Load{}}, {"Timeline", report.Timeline{}}, {"Lanes", report.Lanes{}}, {"Waits", report.Waits{}}, {"Requests", report.Requests{}},
 	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Mem", report.Mem{}}, {"Goroutines", report.Goroutines{}}, {"Symptoms", report.Symptoms{}}, {"Advice", report.Advice{}}, {"Progress", advise.Progress{}},
 	{"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
-	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventLabel", store.Label{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
+	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
 	{"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}}, {"EventSource", event.Source("")}, {"EventKind", event.Kind("")},
 }
 
@@ -112,7 +111,7 @@ var (
 
 // written are the types that write their own JSON.
 var written = map[string]string{
-	"hint.Text": "string", "time.Time": "string", "time.Duration": "number",
+	"hint.Text": "string", "store.Labels": "Record<string, string>", "time.Time": "string", "time.Duration": "number",
 	"report.Evidence":   "{ says: string; query: string; command: string; url: string }",
 	"latency.Histogram": "{ count: number; min_ns: number; max_ns: number; sum_ns: number; buckets?: number[][] }",
 }

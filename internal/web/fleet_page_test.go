@@ -29,7 +29,10 @@ const (
 	someEvents = `{"events":[{"id":"1","tenant":"default","kind":"change","service":"service-0","time":"2026-09-01T10:02:03Z","noticed":"2026-09-01T10:04:00Z",
 		"change":{"kind":"cpu","type":{"type":"cpu","unit":"nanoseconds"},"function":"<b>main.price</b>","source":"code","before":{"value":1e8,"low":9e7,"high":1.1e8,"profiles":5},
 		"after":{"value":3e8,"low":2e8,"high":4e8,"profiles":5},"share":0.2,"version":"v1"}},
-		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}}],"more":false}`
+		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}},
+		{"id":"3","tenant":"default","kind":"rule","service":"service-0","time":"2026-09-01T10:03:30Z","noticed":"2026-09-01T10:04:00Z",
+		"rule":{"name":"idle","metric":"cores","unit":"cores","value":0.084,"limit":0.001},"told":[{"to":"chat","failed":"status 404"}]},
+		{"id":"4","tenant":"default","kind":"deploy","service":"service-1","time":"2026-09-01T10:02:00Z","noticed":"2026-09-01T10:04:00Z","deploy":{"version":"v1"}}],"more":false}`
 )
 
 // serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
@@ -107,6 +110,9 @@ func TestPageFleet(t *testing.T) {
 	p.settled()
 	if got := p.query("ref"); got != "store:service-1@-24h" {
 		t.Errorf("the service is %s", got)
+	}
+	if got := p.text(".cards"); strings.Count(got, "deploy of v1") != 1 {
+		t.Errorf("a deploy that is an event as well is listed otherwise than once: %q", got)
 	}
 	if n := p.colors(); n < 4 {
 		t.Errorf("its graph has %d colors", n)
@@ -214,6 +220,8 @@ func TestPageFleetHeat(t *testing.T) {
 	p.visit("/events")
 	if got := p.text("main"); !strings.Contains(got, "<b>main.price</b> costs 0.30 cores in place of 0.10") || !strings.Contains(got, "killed for want of memory") {
 		t.Errorf("the events are %q", got)
+	} else if !strings.Contains(got, "idle: cores is 0.084, over 0.001 · telling chat: status 404") {
+		t.Errorf("of a broken rule it says %q", got)
 	}
 	p.click("main a", "the hour after")
 	p.wait(`location.pathname === "/diff"`)
@@ -302,6 +310,22 @@ func TestPageFleetToken(t *testing.T) {
 	p.visit("/")
 	if got := p.text("main"); strings.Contains(got, "service-0") || !strings.Contains(got, "There are no profiles yet") {
 		t.Errorf("another tenant is shown %q", got)
+	}
+}
+
+// Profiles from which nothing can be drawn over time are there nevertheless.
+func TestPageFleetWithoutMeasures(t *testing.T) {
+	address := serveFleet(t, nil, func(u *store.Upload) bool { return u.Kind == "mutex" })
+	p := open(t, address, 1280, 900)
+	p.url = address
+	p.visit("/service?ref=store:service-0@-1h")
+	if got := p.text("main"); !strings.Contains(got, "do not say what the service costs over time") || strings.Contains(got, "no profiles") {
+		t.Errorf("of mutex profiles only, the page of a service says %q", got)
+	}
+	p.click("main a", "Top")
+	p.settled()
+	if got := p.text("main"); !strings.Contains(got, "step") {
+		t.Errorf("top of them is %q", got)
 	}
 }
 

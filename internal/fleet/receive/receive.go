@@ -58,6 +58,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
+	full    time.Time // when it was last logged that the store is full
 }
 
 // New returns a Server.
@@ -241,6 +242,7 @@ func (s *Server) keep(ctx context.Context, req *request, parse func() ([]sent, e
 	var limit *store.LimitError
 	switch {
 	case errors.Is(err, store.ErrFull):
+		s.tellFull(err)
 		return nil, &body.Error{Status: http.StatusInsufficientStorage, Message: "no room is left: " + err.Error(), Retry: time.Minute}
 	case errors.As(err, &limit):
 		return nil, &body.Error{Status: http.StatusUnprocessableEntity, Limit: limit.What, Message: err.Error()}
@@ -249,6 +251,20 @@ func (s *Server) keep(ctx context.Context, req *request, parse func() ([]sent, e
 	}
 	s.opt.Log.ErrorContext(ctx, "keeping profiles", "tenant", req.who.Tenant, "err", err)
 	return nil, body.Errorf(http.StatusInternalServerError, "keeping the profile: %v", err)
+}
+
+// tellFull logs that there is no room, once a minute: senders are told each time, but it is the operator who can make room.
+func (s *Server) tellFull(err error) {
+	now := s.opt.Now()
+	s.mu.Lock()
+	due := now.Sub(s.full) >= time.Minute
+	if due {
+		s.full = now
+	}
+	s.mu.Unlock()
+	if due {
+		s.opt.Log.Error("profiles are refused, for want of room", "err", err)
+	}
 }
 
 // statusOf returns the status of HTTP for an error, and sets the headers that go with it.

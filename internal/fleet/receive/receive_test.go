@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -360,6 +361,9 @@ func TestPlain(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &f); err != nil || w.Code/100 != 4 || !strings.Contains(f.Error, within) {
 			t.Errorf("%.60s: %d %s; want %q", query, w.Code, w.Body, within)
 		}
+	}
+	if w := b.do(call{path: "/api/v1/profiles?service=+", token: b.shop, body: upload(t, "cpu").Raw}); w.Code != 400 || !strings.Contains(w.Body.String(), "has no service") {
+		t.Errorf("a service without a name: %d %s", w.Code, w.Body)
 	}
 	if w := b.do(call{path: "/api/v1/profiles?service=a", token: b.shop, body: upload(t, "mutex").Raw}); w.Code != 400 || !strings.Contains(w.Body.String(), "kind=block") {
 		t.Errorf("a profile of locks or of blocking: %d %s", w.Code, w.Body)
@@ -719,7 +723,10 @@ func (full) Add(context.Context, string, []*store.Upload) ([]store.Outcome, erro
 }
 
 func TestFull(t *testing.T) {
-	b := newBench(t, func(o *Options) { o.Store = full{storetest.NewMemory()} })
+	var log bytes.Buffer
+	b := newBench(t, func(o *Options) {
+		o.Store, o.Log = full{storetest.NewMemory()}, slog.New(slog.NewTextHandler(&log, nil))
+	})
 	cpu := upload(t, "cpu")
 	for _, c := range []call{
 		{path: "/ingest?name=a&format=pprof", body: cpu.Raw},
@@ -732,6 +739,9 @@ func TestFull(t *testing.T) {
 		if w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "full") || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", c.path, w.Code, w.Body)
 		}
+	}
+	if n := strings.Count(log.String(), "for want of room"); n != 1 {
+		t.Errorf("the log says it %d times within a minute: %s", n, &log)
 	}
 }
 

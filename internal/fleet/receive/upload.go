@@ -121,7 +121,7 @@ func (s *Server) label(t *tenant, u *store.Upload, labels []store.Label) error {
 	if n := len(series) + len(row); limits.Labels > 0 && n > limits.Labels {
 		return tooMuch(limitLabels, "the profile has %d labels, more than %d", n, limits.Labels)
 	}
-	if u.Service == "" {
+	if strings.TrimSpace(u.Service) == "" {
 		return body.Errorf(http.StatusBadRequest, "the profile has no service: its label %s is missing", store.ServiceLabel)
 	}
 	if err := checkValue(store.ServiceLabel, u.Service, limits); err != nil {

@@ -256,6 +256,10 @@ func (r *Rule) readWhen(v settings.Value) {
 	name, limit, found := strings.Cut(text, ">")
 	name, limit = strings.TrimSpace(name), strings.TrimSpace(limit)
 	m := metricOf(name)
+	if m == nil && strings.ContainsAny(name, "<=") {
+		v.Wrong("%q is not a condition such as cores > 4: a rule finds what is more than a limit", profile.Shorten(text, 60))
+		return
+	}
 	if m == nil {
 		names := make([]string, len(metrics))
 		for i, m := range metrics {
@@ -458,6 +462,8 @@ func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("the url is not one such as https://hooks.example.com/abc")
+	} else if !settings.IsPort(u.Port()) {
+		return nil, fmt.Errorf("the port of a URL is a number from 1 to 65535")
 	}
 	return u, nil
 }

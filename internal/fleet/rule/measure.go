@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
 // Labels that say of which process a profile is, and how much memory that may have.
@@ -106,27 +107,15 @@ func typeIn(types []profile.ValueType, name string) int {
 // cores returns how many cores all processes used: what each used while it was profiled.
 func (m *meter) cores(ctx context.Context, q store.Query) (value, error) {
 	q.Kind = recording.CPU
-	lines, err := m.store.Totals(ctx, q, time.Minute, nil)
+	lines, at, err := fleetview.Even(fleetview.Window{From: q.From, To: q.To, Step: time.Minute}, func(step time.Duration) ([]store.Line, error) { return m.store.Totals(ctx, q, step, nil) })
 	if err != nil {
 		return value{}, err
 	}
-	used := map[int64]float64{}
-	for _, l := range lines {
-		k := typeIn(l.Types, "cpu")
-		for _, p := range l.Points {
-			if k >= 0 && p.Covered > 0 {
-				used[p.Time.Unix()] += float64(p.Values[k]) / float64(p.Covered) * float64(p.Streams)
-			}
-		}
-	}
-	if len(used) == 0 {
+	profiled := func(p store.Point) bool { return p.Covered > 0 }
+	if !slices.ContainsFunc(lines, func(l store.Line) bool { return typeIn(l.Types, "cpu") >= 0 && slices.ContainsFunc(l.Points, profiled) }) {
 		return value{}, errNothing
 	}
-	sum := 0.0
-	for _, u := range used {
-		sum += u
-	}
-	return value{v: sum / float64(len(used))}, nil
+	return value{v: fleetview.Cores(lines, at)}, nil
 }
 
 // largest returns the largest of the newest levels of all processes, as change sees them.

@@ -642,6 +642,8 @@ func TestMistakes(t *testing.T) {
 		"actions: [{on: [rule a], pin: {}}]":                                      `the rule "a" is not known`,
 		"actions: [{on: [oom]}]":                                                  `the action does nothing`,
 		"actions: [{webhook: {url: 'ftp://user:hunter2@a/'}}]":                    `the url is not one such as https://`,
+		"rules: [{name: a, when: cores < 5}]":                                     `is not a condition such as cores > 4: a rule finds what is more than a limit`,
+		"actions: [{webhook: {url: 'http://a:99999/'}}]":                          `hone.yml:1:21: the port of a URL is a number from 1 to 65535`,
 		"actions: [{webhook: {}}]":                                                `the webhook has no url`,
 		"actions: [{webhook: {url: 'http://a/', headers: {Host: b}}}]":            `"Host" is not the name of a header that can be set`,
 		"actions: [{webhook: {url: 'http://a/'}}, {webhook: {url: 'http://a/'}}]": `another webhook is called a, too`,

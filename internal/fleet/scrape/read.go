@@ -1,6 +1,8 @@
 package scrape
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -175,6 +177,9 @@ func (j *Job) readProfiles(v settings.Value) {
 		if !value.IsNothing() {
 			value.Mapping(p.keys()...)
 		}
+		if p.Delta && kind == cpuKind {
+			value.Wrong("delta is not for kind cpu: a CPU profile always covers only its seconds")
+		}
 		j.addProfile(key, value, p)
 	})
 }
@@ -215,7 +220,7 @@ func (j *Job) finish(v settings.Value, p Profile) Profile {
 	}
 	cpu := p.Kind == cpuKind
 	if cpu {
-		p.Delta = false // it always is
+		p.Delta = false // it always is one; files for Parca say so
 	}
 	switch {
 	case p.Delta && isUsual && !usual.deltas:
@@ -331,9 +336,9 @@ func (r *reader) http(h *HTTP) []settings.Key {
 		{Name: "tls_config", Read: func(v settings.Value) {
 			t := &h.TLS
 			v.Mapping(
-				settings.Key{Name: "ca", Read: settings.Text(&t.CA)},
+				settings.Key{Name: "ca", Read: certificates(&t.CA)},
 				settings.Key{Name: "ca_file", Read: r.file(&t.CAFile)},
-				settings.Key{Name: "cert", Read: settings.Text(&t.Cert)},
+				settings.Key{Name: "cert", Read: certificates(&t.Cert)},
 				settings.Key{Name: "cert_file", Read: r.file(&t.CertFile)},
 				settings.Key{Name: "key", Read: settings.Hidden(&t.Key)},
 				settings.Key{Name: "key_file", Read: r.file(&t.KeyFile)},
@@ -347,7 +352,27 @@ func (r *reader) http(h *HTTP) []settings.Key {
 			if (t.Cert != "" || t.CertFile != "") != (t.Key != "" || t.KeyFile != "") {
 				v.Wrong("a certificate needs its key, and a key its certificate")
 			}
+			if t.Cert != "" && t.Key != "" {
+				if _, err := tls.X509KeyPair([]byte(t.Cert), []byte(t.Key)); err != nil {
+					v.Wrong("cert and key: %v", err) // which quotes neither
+				}
+			}
 		}},
+	}
+}
+
+// certificates reads PEM text with at least one certificate.
+func certificates(into *string) func(settings.Value) {
+	return func(v settings.Value) {
+		s, ok := v.Text()
+		if !ok {
+			return
+		}
+		if s != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(s)) {
+			v.Wrong("there is no certificate in PEM here; it begins with -----BEGIN CERTIFICATE-----")
+			return
+		}
+		*into = s
 	}
 }
 
@@ -413,6 +438,8 @@ func checkAddress(s string) error {
 	}
 	if u, err := url.Parse("http://" + s); err != nil || u.Host != s || u.Hostname() == "" {
 		return fmt.Errorf("a target is host:port, such as 10.0.0.7:6060, api:6060 or [::1]:6060")
+	} else if !settings.IsPort(u.Port()) {
+		return fmt.Errorf("the port of a target is a number from 1 to 65535")
 	}
 	return nil
 }
@@ -452,6 +479,8 @@ func (r *reader) httpSD(v settings.Value) HTTPSD {
 			u, err := url.Parse(s)
 			if ok && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 				v.Wrong("this is not a URL that begins with http:// or https:// and a host") // and may have a password
+			} else if ok && !settings.IsPort(u.Port()) {
+				v.Wrong("the port of a URL is a number from 1 to 65535")
 			}
 		}},
 		{Name: "refresh_interval", Read: settings.Time(&h.Refresh, leastRefresh, mostRefresh)},

@@ -546,6 +546,12 @@ func Time(into *Duration, least, most time.Duration) func(Value) {
 	}
 }
 
+// IsPort reports whether s can be the port of an address. In a URL, it may be missing.
+func IsPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return s == "" || err == nil && n > 0
+}
+
 // A Secret is a string that is never printed. Convert it to use it.
 type Secret string
 

@@ -35,7 +35,9 @@ type Checked struct {
 // Check reads everything in a store that nobody has open. With mend, what can't be read is put aside, in the folder damaged, files that
 // belong to nothing are removed, and a catalog that is lost is made again from what there is.
 func Check(dir string, mend bool) (*Checked, error) {
-	if _, err := os.Stat(filepath.Join(dir, dataDir)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, dataDir)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no store in %s", dir)
+	} else if err != nil {
 		return nil, fmt.Errorf("checking the store %s: %w", dir, err)
 	}
 	c := &checker{dir: dir, mend: mend}

@@ -89,8 +89,8 @@ func NewWindow(from, to time.Time, most int) Window {
 // series are values by step.
 type line map[int64]float64
 
-// add adds a line of a store, of which only what a measure is about counts.
-func (l line) add(in store.Line, m *Measure, w Window) {
+// add adds a line of a store, of which only what a measure is about counts. Rates are of the time since the first profile.
+func (l line) add(in store.Line, m *Measure, w, since Window) {
 	k := m.index(in.Types)
 	if k < 0 {
 		return
@@ -104,12 +104,21 @@ func (l line) add(in store.Line, m *Measure, w Window) {
 			}
 			v = float64(p.Values[k]) / float64(p.Covered) * float64(processes(in.Points, i, w))
 		case "bytes/s", "1/s":
-			v = float64(p.Values[k]) / w.part(p.Time).Seconds()
+			v = float64(p.Values[k]) / since.part(p.Time).Seconds()
 		default:
-			v = float64(p.Values[k])
+			v = level(in.Points, i, k, w)
 		}
 		l[p.Time.UnixMilli()] += v
 	}
+}
+
+// level returns how much all processes hold in a step. In one of which only a part is in the window, those that had no turn yet hold as much as the others.
+func level(points []store.Point, i, k int, w Window) float64 {
+	v := float64(points[i].Values[k])
+	if n := processes(points, i, w); n > points[i].Streams && points[i].Streams > 0 {
+		v *= float64(n) / float64(points[i].Streams)
+	}
+	return v
 }
 
 // processes returns how many processes the profiles of a step are from that ran at the same time. In a step in which all are replaced there are
@@ -140,6 +149,21 @@ func neighbors(points []store.Point, i int, w Window) []int {
 		}
 	}
 	return out
+}
+
+// since returns w without the time before the first profile of a kind of a service, or of all services: what a service counts in its first step happened after
+// that.
+func (w Window) since(series []store.Series, kind, service string) Window {
+	var first time.Time
+	for _, s := range series {
+		if s.Kind == kind && (service == "" || s.Service == service) && (first.IsZero() || s.First.Before(first)) {
+			first = s.First
+		}
+	}
+	if first.After(w.From) {
+		w.From = first
+	}
+	return w
 }
 
 // part returns how much of the step at a time is in the window.
@@ -252,7 +276,7 @@ func ServiceTimes(totals Totals, earlier, deploys []store.Line, series []store.S
 			if lines[name][m.Name] == nil {
 				lines[name][m.Name] = line{}
 			}
-			lines[name][m.Name].add(l, m, w)
+			lines[name][m.Name].add(l, m, w, w.since(series, m.Kind, name))
 		}
 	}
 	marks := Deploys(deploys, w.Step)
@@ -283,13 +307,14 @@ func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, de
 		out.Profiles += s.Profiles
 	}
 	byValue := map[string]line{}
+	since := w.since(series, m.Kind, "")
 	all := 0.0
 	for _, t := range totals {
 		value := t.Labels.Get(by)
 		if byValue[value] == nil {
 			byValue[value] = line{}
 		}
-		byValue[value].add(t, m, w)
+		byValue[value].add(t, m, w, since)
 	}
 	for _, l := range byValue {
 		all += l.sum()

@@ -54,6 +54,20 @@ func TestNewWindow(t *testing.T) {
 	}
 }
 
+// In the last step of a time, those that had no turn yet hold as much as the others.
+func TestLevelInPartOfAStep(t *testing.T) {
+	types := []profile.ValueType{{Type: "goroutine", Unit: "count"}}
+	w := Window{start, start.Add(2*time.Minute + 20*time.Second), time.Minute}
+	line := store.Line{Labels: label(store.ServiceLabel, "api"), Types: types}
+	for i, n := range []int{4, 4, 1} {
+		line.Points = append(line.Points, store.Point{Time: start.Add(time.Duration(i) * time.Minute), Values: []int64{int64(n) * 10}, Profiles: n, Streams: n})
+	}
+	got := ServiceTimes(Totals{recording.Goroutine: {line}}, nil, nil, []store.Series{{Service: "api", Kind: recording.Goroutine, Types: types}}, w).Services[0]
+	if got.Goroutines != 40 || got.Lines[0].Points[2][1] != 40 {
+		t.Errorf("there are %d goroutines, and in the chart %v, want 40", got.Goroutines, got.Lines)
+	}
+}
+
 // When all processes are replaced in a step, those before and those after do not add up.
 func TestDeployIsNoSpike(t *testing.T) {
 	of, at := ask(t, "api@-10m")
@@ -67,6 +81,25 @@ func TestDeployIsNoSpike(t *testing.T) {
 	g = Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 6, 6, 6)}, nil, cpuSeries, w)
 	if g.Lines[0].Max != 3 {
 		t.Errorf("six processes that stay use %v cores, want 3", g.Lines[0].Max)
+	}
+}
+
+// What a service allocates in its first step is divided by the time since its first profile.
+func TestRateOfFirstStep(t *testing.T) {
+	types := []profile.ValueType{{Type: "alloc_space", Unit: "bytes"}}
+	w := Window{start, start.Add(time.Hour), 30 * time.Minute}
+	lines := []store.Line{{
+		Labels: label(store.ServiceLabel, "api"), Types: types,
+		Points: []store.Point{{Time: start.Add(30 * time.Minute), Values: []int64{60e6}, Profiles: 2, Streams: 1}},
+	}}
+	series := []store.Series{{Service: "api", Kind: recording.Heap, Types: types, First: start.Add(59 * time.Minute), Last: start.Add(time.Hour), Profiles: 2}}
+	got := ServiceTimes(Totals{recording.Heap: lines}, nil, nil, series, w).Services[0]
+	if got.Allocated != 1e6 || got.Lines[0].Points[0][1] != 1e6 {
+		t.Errorf("60 MB in a minute are %v, and in the chart %v, want 1 MB/s", got.Allocated, got.Lines)
+	}
+	of, at := ask(t, "api@-10m")
+	if g := Graph(of, at, &Measures[1], "", lines, nil, series, w); g.Lines[0].Mean != 1e6 {
+		t.Errorf("60 MB in a minute are %v in the graph, want 1 MB/s", g.Lines[0].Mean)
 	}
 }
 

@@ -41,6 +41,9 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	for _, s := range series {
 		r := row(s.Service)
 		r.Profiles += s.Profiles
+		if !slices.Contains(r.Kinds, s.Kind) {
+			r.Kinds = append(r.Kinds, s.Kind)
+		}
 		if s.Last.After(r.Last) {
 			r.Last = s.Last
 		}
@@ -88,24 +91,26 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	})
 	each(totals[recording.Heap], "alloc_space", func(service string, points []store.Point, k int) {
 		var all mean
+		since := w.since(series, recording.Heap, service)
 		for _, p := range points {
-			all.add(float64(p.Values[k]) / w.part(p.Time).Seconds())
+			all.add(float64(p.Values[k]) / since.part(p.Time).Seconds())
 		}
 		row(service).Allocated = all.value()
 	})
-	level := func(kind, typ string, set func(*report.ServiceRow, int64)) {
+	held := func(kind, typ string, set func(*report.ServiceRow, int64)) {
 		each(totals[kind], typ, func(service string, points []store.Point, k int) {
 			var all mean
-			for i, p := range points {
-				all.add(float64(p.Values[k]))
+			for i := range points {
+				all.add(level(points, i, k, w))
 				row(service).Processes = max(row(service).Processes, processes(points, i, w))
 			}
 			set(row(service), int64(all.value()))
 		})
 	}
-	level(recording.Heap, "inuse_space", func(r *report.ServiceRow, v int64) { r.Live = v })
-	level(recording.Goroutine, "goroutine", func(r *report.ServiceRow, v int64) { r.Goroutines = v })
+	held(recording.Heap, "inuse_space", func(r *report.ServiceRow, v int64) { r.Live = v })
+	held(recording.Goroutine, "goroutine", func(r *report.ServiceRow, v int64) { r.Goroutines = v })
 	for _, r := range rows {
+		slices.Sort(r.Kinds)
 		out.Rows = append(out.Rows, *r)
 	}
 	slices.SortFunc(out.Rows, func(a, b report.ServiceRow) int {
@@ -123,13 +128,13 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	return out
 }
 
-// Cores returns how many cores processes used on average, together, by the totals of their CPU profiles.
-func Cores(lines []store.Line) float64 {
+// Cores returns how many cores processes used on average, together, by the totals of their CPU profiles in the steps of a window.
+func Cores(lines []store.Line, w Window) float64 {
 	used := map[time.Time]float64{}
 	each(lines, "cpu", func(_ string, points []store.Point, k int) {
-		for _, p := range points {
+		for i, p := range points {
 			if p.Covered > 0 {
-				used[p.Time] += float64(p.Values[k]) / float64(p.Covered) * float64(p.Streams)
+				used[p.Time] += float64(p.Values[k]) / float64(p.Covered) * float64(processes(points, i, w))
 			}
 		}
 	})
@@ -201,16 +206,16 @@ const (
 	leastStep = 5 * time.Minute
 )
 
-// LoadStep returns the step of the totals that Load needs.
+// LoadStep returns the shortest step of the totals that Load needs.
 func LoadStep(from, to time.Time) time.Duration { return max(to.Sub(from)/loadSteps, leastStep) }
 
-// Load says how many processes profiles of one kind are of, and what time. The totals are in steps of LoadStep, and merged is their sum.
-func Load(lines []store.Line, merged *store.Merged, step time.Duration) recording.Load {
+// Load says how many processes profiles of one kind are of, and what time. The totals are in the steps of a window, and merged is their sum.
+func Load(lines []store.Line, merged *store.Merged, w Window) recording.Load {
 	out := recording.Load{Profiles: merged.Profiles}
 	streams := map[time.Time]int{}
 	for _, l := range lines {
-		for _, p := range l.Points {
-			streams[p.Time] += p.Streams
+		for i, p := range l.Points {
+			streams[p.Time] += processes(l.Points, i, w)
 			out.Covered += p.Covered
 		}
 	}
@@ -227,6 +232,6 @@ func Load(lines []store.Line, merged *store.Merged, step time.Duration) recordin
 	} else {
 		out.Seen += out.Covered / time.Duration(max(merged.Profiles, 1))
 	}
-	out.Seen = min(out.Seen, time.Duration(len(streams))*step)
+	out.Seen = min(out.Seen, time.Duration(len(streams))*w.Step)
 	return out
 }

@@ -149,6 +149,10 @@ func (d *disassembly) none() error {
 	if len(d.partial) > 0 && (named || d.address != 0) {
 		return d.partial[0].err
 	}
+	if named && !slices.ContainsFunc(d.Profile.Locations, func(l profile.Location) bool { return l.Address != 0 }) {
+		// Stacks as text have none, and a store drops those of functions that it knows.
+		return hint.Errorf(hint.Text{hint.Ask("list", d.query.Refs...).Of(d.query.Arg), " shows the lines of the source"}, "the profile has no addresses, by which machine code is found")
+	}
 	return d.noMatch()
 }
 

@@ -313,11 +313,6 @@ export interface EventDeploy {
 
 export type EventKind = "change" | "deploy" | "rule" | "restart" | "oom" | "capture";
 
-export interface EventLabel {
-  name: string;
-  value: string;
-}
-
 export interface EventProcess {
   instance: string;
   memory?: number;
@@ -446,7 +441,7 @@ export interface FleetEvent {
   tenant: string;
   kind: EventKind;
   service: string;
-  labels?: EventLabel[];
+  labels?: Record<string, string>;
   time: string;
   noticed: string;
   ended?: string;
@@ -1262,6 +1257,7 @@ export interface ServiceRow {
   goroutines: number;
   processes: number;
   profiles: number;
+  kinds: string[];
   versions?: string[];
   last: string;
 }

@@ -46,7 +46,7 @@ export function titleOf(e: FleetEvent): string {
 
 function measure(v: number, unit: string): string {
   if (unit === "share") return percent(v, 1);
-  return unit === "percent" ? percent(v, 100) : unit === "cores" || unit === "bytes/s" ? amount(v, unit) : value(v, unit);
+  return unit === "percent" ? percent(v, 100) : unit === "cores" ? number(v) : unit === "bytes/s" ? amount(v, unit) : value(v, unit);
 }
 
 const sides = 60 * 60e3; // milliseconds before and after
@@ -113,6 +113,7 @@ export function EventsView() {
                       {e.change?.also?.map((a) => <span class="quiet"> · {a.type.type} in {a.function} {a.share > 0 ? "+" : ""}{percent(a.share, 1)}</span>)}
                       {e.ended && <span class="quiet"> for {long(Date.parse(e.ended) - at)}</span>}
                       {e.change && <span class="quiet"> {withWhat[e.change.source] ?? ""}{e.change.version ? ` since ${e.change.version}` : ""}</span>}
+                      {e.told?.map((t) => t.failed && <span class="quiet"> · telling {t.to}: {t.failed}</span>)}
                       <span class="ways-of">{waysOf(e).map(([title, s]) => <Link to={s} href={href(s)}>{title}</Link>)}
                         {e.capture?.recording && <Link to={opened(e.capture.recording)} href={href(opened(e.capture.recording))}>open the recording</Link>}</span>
                     </td>
@@ -165,7 +166,7 @@ export function ShelfView() {
                 <td class="num">{value(r.size, "bytes")}</td>
                 <td class="num">{when(Date.parse(r.made), false)}</td>
                 <td>{r.who}</td>
-                <td class="num">{r.expires ? when(Date.parse(r.expires), false) : "it is removed"}</td>
+                <td class="num kept">{r.expires ? when(Date.parse(r.expires), false) : "it is removed"}</td>
                 <td><a href={"/shelf/" + encodeURIComponent(r.id) + ".hone"} download>download</a></td>
                 <td>{r.note}</td>
               </tr>

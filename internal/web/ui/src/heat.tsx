@@ -49,7 +49,7 @@ export function HeatView() {
       <Map data={data} />
       <section class="card">
         <h2>Highest</h2>
-        <table class="plain">
+        <table class="plain highest">
           <thead><tr><th scope="col" class="num">{data.unit === "cores" ? "cores" : "value"}</th><th scope="col">when</th><th scope="col">labels</th></tr></thead>
           <tbody>
             {data.highest.map((p) => (

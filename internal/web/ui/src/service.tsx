@@ -48,6 +48,14 @@ export function ServiceView() {
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   const of = data.selection;
+  if (data.lines.length === 0 && data.profiles > 0) {
+    return (
+      <Message title="These profiles do not say what the service costs over time">
+        <p>{count(data.profiles)} {data.profiles === 1 ? "profile" : "profiles"} of {of.selector} from {between(of.from_ms, of.to_ms)}. They have no duration, or count something else than CPU time, bytes and goroutines.</p>
+        <Ways state={state} />
+      </Message>
+    );
+  }
   if (data.lines.length === 0) {
     return (
       <Message title={`There are no profiles of ${of.selector} from ${between(of.from_ms, of.to_ms)}`}>
@@ -125,10 +133,16 @@ function Hottest({ refText, metric }: { refText: string; metric: string }) {
   return <Rows title="Hottest functions" doc={`${value(data.total, data.unit)} ${data.metric} in all profiles, by what functions cost without what they call`} top={data} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />;
 }
 
+/** besides returns events without deploys that the profiles show themselves. */
+function besides(data: FleetGraph, events: FleetEvent[]): FleetEvent[] {
+  return events.filter((e) => e.kind !== "deploy" || !data.deploys?.length);
+}
+
 /** Happened is what happened to the service in this time, with ways to before and after. */
 function Happened({ data, events }: { data: FleetGraph; events: FleetEvent[] }) {
   const time = parts(data.selection.ref)[1];
   const deploys = data.deploys ?? [];
+  events = besides(data, events);
   return (
     <section class="card">
       <h2>What happened</h2>
@@ -347,7 +361,7 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
   };
   const marks: [at: number, kind: string, name: string, doc: string][] = [
     ...(data.deploys ?? []).map((d): [number, string, string, string] => [d.at_ms, "deploy", d.version, `deploy of ${d.version}, before ${d.before}`]),
-    ...events.filter((e) => e.kind !== "deploy" || !data.deploys?.length).map((e): [number, string, string, string] => [Date.parse(e.time), e.kind, e.kind, titleOf(e)]),
+    ...besides(data, events).map((e): [number, string, string, string] => [Date.parse(e.time), e.kind, e.kind, titleOf(e)]),
   ];
   marks.sort((a, b) => a[0] - b[0]);
   // Of marks that stand close together, the first has its name; the others have it as a tooltip.

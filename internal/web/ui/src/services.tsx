@@ -77,7 +77,7 @@ export function ServicesView() {
                       ) : <><td class="num quiet">–</td><td /></>;
                     })}
                     <td class="num" title="CPU against the time before, of the same length">{s.cores_before > 0 && s.cores > 0 ? relative(s.cores / s.cores_before) : "–"}</td>
-                    <td class="num">{count(s.processes)}</td>
+                    <td class="num">{s.processes > 0 ? count(s.processes) : "–"}</td>
                     <td class="versions-of" title={(s.deploys ?? []).map((d) => `${d.version} at ${when(d.at_ms)}`).join("\n")}>{(s.versions ?? []).slice(-2).join(" → ")}</td>
                     <td class="quiet">{long(Math.max(0, data.to_ms - Date.parse(s.last)))} ago</td>
                   </tr>
