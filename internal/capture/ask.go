@@ -27,6 +27,8 @@ type gauge struct {
 	some bool // it said something about its memory
 	cpu  float64
 	gc   float64 // seconds, added up over profiles
+
+	latest time.Duration // of the lines
 }
 
 // A piece is a CPU profile that was taken; p is nil when it could not be.
@@ -50,21 +52,31 @@ func (g *gauge) run(ctx context.Context, pieces <-chan piece, notes *said, troub
 	g.vars = err == nil && len(memStatsOfVars(text)) > 0
 	values := g.read(ctx, true)
 	g.line(time.Since(g.start), values)
-	alone := false // there are no CPU profiles
+	alone := false      // there are no CPU profiles
+	var last gaugedLine // is written when the next is there: the one of the end has the memory of the end
 	next := g.start.Add(interval)
 	for n := 1; ; n++ {
 		for waiting := true; waiting; {
 			select {
 			case one, ok := <-pieces:
 				if !ok {
+					if last.at == 0 {
+						last.at = time.Since(g.start)
+					}
+					maps.Copy(values, g.read(ctx, true))
+					g.line(last.at, values)
 					if !g.some {
 						notes.note("the server does not report how it uses memory: neither /debug/vars nor /debug/pprof/heap?debug=1 has runtime.MemStats")
 					}
 					return
 				}
 				if alone = one.p == nil; !alone {
+					if last.at > 0 {
+						g.line(last.at, last.values)
+					}
 					g.count(one)
-					g.line(one.to, values)
+					last = gaugedLine{one.to, maps.Clone(values)}
+					last.values[recording.ProcessCPU], last.values[metricGC] = g.cpu, g.gc
 				}
 			case <-time.After(time.Until(next)):
 				waiting = false
@@ -78,9 +90,19 @@ func (g *gauge) run(ctx context.Context, pieces <-chan piece, notes *said, troub
 			trouble()
 		}
 		if alone {
+			if last.at > 0 {
+				g.line(last.at, last.values)
+				last = gaugedLine{}
+			}
 			g.line(time.Since(g.start), values)
 		}
 	}
+}
+
+// A gaugedLine is what is known at a time; at 0 there is none.
+type gaugedLine struct {
+	at     time.Duration
+	values map[string]float64
 }
 
 // count adds up what CPU profiles say.
@@ -92,9 +114,10 @@ func (g *gauge) count(one piece) {
 	g.tellGC(one.p)
 }
 
-// line writes a line of metrics.
+// line writes a line of metrics. A server under load may answer the first question after the first CPU profile has ended, but times do not go back.
 func (g *gauge) line(at time.Duration, values map[string]float64) {
-	out := map[string]float64{"t": float64(at.Milliseconds()), recording.ProcessCPU: g.cpu, metricGC: g.gc}
+	g.latest = max(g.latest, at)
+	out := map[string]float64{"t": float64(g.latest.Milliseconds()), recording.ProcessCPU: g.cpu, metricGC: g.gc}
 	maps.Copy(out, values)
 	text, err := json.Marshal(out)
 	if err == nil {

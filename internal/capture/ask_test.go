@@ -3,13 +3,17 @@ package capture
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	_ "expvar"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
+	"os"
 	"path/filepath"
 	rpprof "runtime/pprof"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/recording"
 )
@@ -109,6 +113,11 @@ func TestFetchMetrics(t *testing.T) {
 			if v, ok := s.At("/memory/classes/heap/objects:bytes", 0); ok == tt.note || ok && v < 1<<10 {
 				t.Errorf("the heap has %v bytes, %v", v, ok)
 			}
+			// What the server allocates by being asked is seen at the end, also where memory is not asked for in between.
+			first, _ := s.At("/gc/heap/allocs:bytes", 0)
+			if v, ok := s.At("/gc/heap/allocs:bytes", len(s.Times)-1); ok == tt.note || ok && v <= first {
+				t.Errorf("it had allocated %v bytes at first and %v at last, %v", first, v, ok)
+			}
 			noted := false
 			for _, n := range r.Manifest.Notes {
 				noted = noted || bytes.Contains([]byte(n), []byte("how it uses memory"))
@@ -117,5 +126,33 @@ func TestFetchMetrics(t *testing.T) {
 				t.Errorf("notes are %q", r.Manifest.Notes)
 			}
 		})
+	}
+}
+
+// TestLinesOfTime holds that the times of metrics do not go back: readers leave such lines out.
+func TestLinesOfTime(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), recording.MetricsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	g := gauge{fetched: &fetched{session: &session{}}, file: file}
+	for _, at := range []time.Duration{3 * time.Second, time.Second, 4 * time.Second} {
+		g.line(at, nil)
+	}
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []float64
+	for line := range bytes.Lines(text) {
+		var of map[string]float64
+		if err := json.Unmarshal(line, &of); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, of["t"])
+	}
+	if want := []float64{3000, 3000, 4000}; !slices.Equal(got, want) {
+		t.Errorf("the lines are of %v, want %v", got, want)
 	}
 }

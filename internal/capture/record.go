@@ -108,6 +108,9 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 	s.manifest.Dir = s.Dir
 	var of *built
 	if s.Build != nil {
+		if err := s.writable(); err != nil {
+			return nil, err
+		}
 		s.say("building " + strings.Join(s.Build.Targets, " "))
 		if of, err = s.Build.build(ctx, work); err != nil {
 			return nil, err
@@ -194,21 +197,55 @@ func (s *session) begin(name string) error {
 		err = os.Mkdir(s.folder, 0o700)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w: another hone is writing it, or one that was killed left it behind", s.shown(s.folder), ErrExists)
+		return existsInPart(s.shown(s.folder))
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("writing %s: no such folder: %s", s.shown(s.Out), filepath.Dir(s.shown(s.Out)))
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("writing %s: %w: this folder is read-only for you; choose another file", s.shown(s.Out), fs.ErrPermission)
-	case err != nil:
-		return fmt.Errorf("writing %s: %w", s.shown(s.Out), err)
+	if err != nil {
+		return cannotWrite(s.shown(s.Out), filepath.Dir(s.shown(s.Out)), err)
 	}
 	if s.folder, err = filepath.Abs(s.folder); err != nil {
 		return err
 	}
 	s.manifest.Started = s.Now()
 	return nil
+}
+
+// writable says before a build, which may take minutes, why the recording could not be written after it.
+func (s *session) writable() error {
+	out, what := s.Out, "the recording"
+	if out == "" {
+		out = "x" // its name is chosen later
+	} else {
+		what = s.shown(out)
+	}
+	if !filepath.IsAbs(out) {
+		out = filepath.Join(s.Dir, out)
+	}
+	if _, err := os.Lstat(out); err == nil && s.Out != "" {
+		return fmt.Errorf("%s: %w", what, ErrExists)
+	}
+	if _, err := os.Lstat(out + partSuffix); err == nil && s.Out != "" {
+		return existsInPart(what + partSuffix)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(out), ".hone-*")
+	if err != nil {
+		return cannotWrite(what, s.shown(filepath.Dir(out)), err)
+	}
+	return os.Remove(dir)
+}
+
+func existsInPart(folder string) error {
+	return fmt.Errorf("%s: %w: another hone is writing it, or one that was killed left it behind", folder, ErrExists)
+}
+
+// cannotWrite says why a file cannot be written into a folder.
+func cannotWrite(file, folder string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("writing %s: no such folder: %s", file, folder)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("writing %s: %w: this folder is read-only for you; choose another file", file, fs.ErrPermission)
+	}
+	return fmt.Errorf("writing %s: %w", file, err)
 }
 
 // partSuffix is what the folder of an unfinished recording is called by.

@@ -77,6 +77,9 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 	var noFile *open.NoFileError
 	var program *open.ProgramError
 	switch {
+	case errors.As(err, &none) && (none.How == recording.Fetched || none.How == recording.Watched):
+		err = &hinted{fmt.Errorf("%s has no garbage collector log: a program writes it only if it was started with GODEBUG=gctrace=1", ref),
+			"hone timeline " + quoted(ref) + " shows what is known of its memory; hone record -- COMMAND starts a program with the log"}
 	case errors.As(err, &none):
 		err = &hinted{fmt.Errorf("%s has no garbage collector log: no collection ran, or it is not a recording of a run", ref),
 			"GOGC=10 hone record … makes even a short run collect"}

@@ -53,6 +53,7 @@ func (e *NotRecordingError) Why() error {
 type NoPartError struct {
 	Ref  string
 	Part *recording.FileKind
+	How  recording.How // the recording was made; "" when it does not say
 }
 
 func (e *NoPartError) Error() string { return fmt.Sprintf("%s has no %s", e.Ref, e.Part.Doc) }

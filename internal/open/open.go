@@ -312,7 +312,11 @@ func (w *Want) partIn(part *recording.FileKind, ref string) (*recording.Recordin
 		}
 		there, err := part.There(rec)
 		if err == nil && !there {
-			err = &NoPartError{ref, part}
+			none := &NoPartError{Ref: ref, Part: part}
+			if rec.Manifest != nil {
+				none.How = rec.Manifest.How
+			}
+			err = none
 		}
 		if err != nil {
 			rec.Close()

@@ -163,8 +163,13 @@ func (r *Recording) why() string {
 // Pick returns r with the profile that a metric is in, and the sample type it means there. When parts of the recording are damaged, it is
 // made of the others, and its Damage says so. When from or to are not 0, only
 // what happened between from and to counts, where a to of 0 is the end; of what shows a moment, such as live memory, it is the last one before to. When
-// from and to are the same, it is that moment.
+// from and to are the same, it is that moment. What goroutines did at a time comes from the execution trace, where one covers it.
 func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, string, error) {
+	return r.pick(metric, from, to, true)
+}
+
+// pick is Pick. With trace, an execution trace says what goroutines did at a time; else the goroutine profiles do.
+func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Recording, string, error) {
 	if r.files == nil && r.made == nil && (from == 0 && to == 0 || !r.has(traceKind)) {
 		return r, metric, nil // a bare profile, or all of a trace
 	}
@@ -179,7 +184,8 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 	if all := r.Parts[kind]; from > 0 && to == 0 && kind != traceKind {
 		to = max(from, all[len(all)-1].To)
 	}
-	key := fmt.Sprint(kind, from, to, moves(typ))
+	trace = trace && kind == Goroutine && to != 0 && r.traced(to)
+	key := fmt.Sprint(kind, from, to, moves(typ), trace)
 	p, err := r.read.Do(key, func() (p *profile.Profile, err error) {
 		s := &partReader{Recording: r, kind: kind}
 		switch {
@@ -193,7 +199,7 @@ func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, str
 				return nil, err
 			}
 			return p.WithShortNames(), nil
-		case kind == Goroutine && to != 0 && r.traced(to):
+		case trace:
 			return r.goroutinesAt(to)
 		case kind == CPU:
 			p, err = s.cpu(from, to)
@@ -231,13 +237,14 @@ func (r *Recording) Profiles(kind string) Profiles { return Profiles{r, kind} }
 func (p Profiles) Parts() []Part { return p.of.Parts[p.kind] }
 
 // Between returns what one of their sample types counts between two times, or at a moment when they are the same, and what that type is
-// called, which is the first when typ is "". The times mean what they mean for Pick.
+// called, which is the first when typ is "". The times mean what they mean for Pick. All come from profiles, none from an execution trace, so that two
+// of them can be compared: a trace has other names for what goroutines wait for, and other stacks.
 func (p Profiles) Between(typ string, from, to time.Duration) (*profile.Profile, string, error) {
 	metric := p.kind
 	if typ != "" {
 		metric += ":" + typ
 	}
-	picked, typ, err := p.of.Pick(metric, from, to)
+	picked, typ, err := p.of.pick(metric, from, to, false)
 	if err != nil {
 		return nil, "", err
 	}

@@ -107,7 +107,11 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 		if u.MaxRSS > 0 {
 			rss = unit.Size(u.MaxRSS) + " at most"
 		}
-		add("took", unit.Time(u.Real), unit.Time(u.User)+" user", unit.Time(u.System)+" system", rss)
+		user, system := unit.Time(u.User)+" user", unit.Time(u.System)+" system"
+		if u.User+u.System == 0 {
+			user, system = "", "" // a server does not say
+		}
+		add("took", unit.Time(u.Real), user, system, rss)
 	}
 	if p := m.Program; p != nil {
 		revision := p.Settings["vcs.revision"]

@@ -121,6 +121,7 @@ type Timeline struct {
 	Charts []Chart        `json:"-"`
 	Next   []hint.Command `json:"-"`
 	NoCPU  bool           `json:"-"` // nobody knows how many cores were busy
+	NoGC   bool           `json:"-"` // nor how many of them collected garbage
 }
 
 // A TimePoint is what was known at a time. What is not known is left out.
@@ -182,6 +183,13 @@ func (t *Timeline) table() Table {
 		goroutines, threads = goroutines || p.Goroutines > 0, threads || p.Threads > 0
 		size.Total = max(size.Total, p.RSS, p.Heap, p.Goal)
 	}
+	// What is not known at one time stays empty. A process that has ended uses no memory, but it may be there until its parent has seen that.
+	known := func(n int64, v any) any {
+		if n == 0 {
+			return ""
+		}
+		return v
+	}
 	columns := []struct {
 		name  string
 		known bool
@@ -189,12 +197,12 @@ func (t *Timeline) table() Table {
 	}{
 		{"at", true, func(p *TimePoint) any { return Nanos(p.At) }},
 		{"cores", !t.NoCPU, func(p *TimePoint) any { return unit.Cores(p.CPU) }},
-		{"for GC", true, func(p *TimePoint) any { return unit.Cores(p.GC) }},
-		{"resident", rss, func(p *TimePoint) any { return Value{p.RSS, size} }},
-		{"heap", heap, func(p *TimePoint) any { return Value{p.Heap, size} }},
-		{"goal", goal, func(p *TimePoint) any { return Value{p.Goal, size} }},
-		{"goroutines", goroutines, func(p *TimePoint) any { return int(p.Goroutines) }},
-		{"threads", threads, func(p *TimePoint) any { return int(p.Threads) }},
+		{"for GC", !t.NoGC, func(p *TimePoint) any { return unit.Cores(p.GC) }},
+		{"resident", rss, func(p *TimePoint) any { return known(p.RSS, Value{p.RSS, size}) }},
+		{"heap", heap, func(p *TimePoint) any { return known(p.Heap, Value{p.Heap, size}) }},
+		{"goal", goal, func(p *TimePoint) any { return known(p.Goal, Value{p.Goal, size}) }},
+		{"goroutines", goroutines, func(p *TimePoint) any { return known(p.Goroutines, int(p.Goroutines)) }},
+		{"threads", threads, func(p *TimePoint) any { return known(p.Threads, int(p.Threads)) }},
 	}
 	var out Table
 	n := len(t.Points)

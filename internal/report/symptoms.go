@@ -3,6 +3,7 @@ package report
 import (
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -13,6 +14,7 @@ type Symptoms struct {
 	Ref      string        `json:"ref"`
 	Length   time.Duration `json:"length_ns"`
 	Symptoms []Symptom     `json:"symptoms"`
+	Unknown  []SymptomKind `json:"unknown,omitempty"` // what the recording does not tell
 	Notes    []string      `json:"notes,omitempty"`
 }
 
@@ -91,11 +93,54 @@ func (s *Symptom) Phrase() Phrase {
 	return out
 }
 
+// What grows, and what time is lost to, in the order in which it is named.
+var (
+	growing = []namedSymptom{{SymptomGoroutines, "goroutines", false}, {SymptomMemory, "live memory", false}}
+	losing  = []namedSymptom{{SymptomGC, "the collector", false}, {SymptomLocks, "locks", false}, {SymptomCores, "waiting for a core", true}}
+)
+
+type namedSymptom struct {
+	kind SymptomKind
+	name string
+	rare bool // few recordings tell, so that it is not missed
+}
+
+// names returns the names of those of a list that are known, or those that are not and could be.
+func (s *Symptoms) names(list []namedSymptom, known bool, before string) (names []string) {
+	for _, n := range list {
+		if slices.Contains(s.Unknown, n.kind) != known && (known || !n.rare) {
+			names = append(names, before+n.name)
+		}
+	}
+	return names
+}
+
+// nothing says what was looked for and not found.
+func (s *Symptoms) nothing() string {
+	or := func(list []string) string {
+		if last := len(list) - 1; last > 0 {
+			return strings.Join(list[:last], ", ") + " or " + list[last]
+		}
+		return strings.Join(list, "")
+	}
+	var parts []string
+	if names := s.names(growing, true, ""); len(names) > 0 {
+		parts = append(parts, "no growth of "+or(names))
+	}
+	if names := s.names(losing, true, "to "); len(names) > 0 {
+		parts = append(parts, "little time lost "+or(names))
+	}
+	if len(parts) == 0 {
+		return "nothing unusual"
+	}
+	return "nothing unusual: " + strings.Join(parts, ", and ")
+}
+
 // Blocks returns the symptoms as notes, with commands that show more.
 func (s *Symptoms) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{[]Phrase{{s.Ref, Sep{}, Nanos(int64(s.Length))}}}}
 	if len(s.Symptoms) == 0 {
-		list = append(list, Title{"nothing unusual: no growth of goroutines or live memory, and little time lost to the collector, to locks or to waiting for a core"})
+		list = append(list, Title{s.nothing()})
 	}
 	var next []hint.Command
 	for i := range s.Symptoms {
@@ -104,6 +149,9 @@ func (s *Symptoms) Blocks() iter.Seq[Block] {
 		if one.Verb != "" && !slices.ContainsFunc(next, func(c hint.Command) bool { return c.Verb == one.Verb }) {
 			next = append(next, one)
 		}
+	}
+	if unknown := append(s.names(growing, false, "growth of "), s.names(losing, false, "time lost to ")...); len(unknown) > 0 {
+		list = append(list, Note{Phrase{"not known from this recording: " + strings.Join(unknown, ", ")}})
 	}
 	for _, n := range s.Notes {
 		list = append(list, Note{Phrase{n}})

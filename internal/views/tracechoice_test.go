@@ -156,6 +156,14 @@ func TestGoroutinesOfMoment(t *testing.T) {
 			t.Errorf("at %v goroutines of the trace are there: %v, want %v", at, shop, traced)
 		}
 	}
+	// What compares profiles of two times gets profiles.
+	of, _, err := rec.Profiles(recording.Goroutine).Between("", 1040*time.Millisecond, 1040*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(of.Functions, func(f profile.Function) bool { return f.Name == "main.(*shop).price" }) {
+		t.Error("a profile of a moment is of the trace")
+	}
 }
 
 // TestSlowAnswersOfTraces holds that the slow answers of a load run are looked for in all traces of the server, and told with the one that they are in.

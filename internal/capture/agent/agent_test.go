@@ -341,3 +341,25 @@ func TestAppendJSON(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// TestAppendFloat holds that CPU times of a program that has run for days differ from one second to the next by what it used.
+func TestAppendFloat(t *testing.T) {
+	for _, tt := range []struct {
+		before, after float64
+		want          string
+	}{
+		{0.25, 0.75, "0.75"},
+		{512345.25, 512345.5, "512345.5"},
+		{2.56e-07, 2.88e-07, "2.88e-07"},
+		{1, math.NaN(), "0"},
+		{1, math.Inf(1), "0"},
+	} {
+		got := string(appendFloat(nil, tt.after))
+		if got != tt.want {
+			t.Errorf("%v is written as %s, want %s", tt.after, got, tt.want)
+		}
+		if got == string(appendFloat(nil, tt.before)) {
+			t.Errorf("%v and %v are both written as %s", tt.before, tt.after, got)
+		}
+	}
+}

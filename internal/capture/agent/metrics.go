@@ -163,11 +163,12 @@ func appendKey(b []byte, name string) []byte {
 	return append(b, `":`...)
 }
 
+// appendFloat keeps microseconds of a CPU time of days: what counts is the difference between two lines, a second apart.
 func appendFloat(b []byte, x float64) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return append(b, '0')
 	}
-	return strconv.AppendFloat(b, x, 'g', 6, 64)
+	return strconv.AppendFloat(b, x, 'g', 12, 64)
 }
 
 // quantiles returns the median, the 99th percentile and the largest of what a histogram counted since before, each as

@@ -201,14 +201,15 @@ func (p *Process) Memory() int64 {
 // Append appends what there is to know as members of a JSON object, each with a comma in front.
 func (p *Process) Append(b []byte) []byte {
 	p.look()
-	if rss := p.RSS(); rss > 0 {
+	rss := p.RSS()
+	if rss > 0 {
 		b = strconv.AppendInt(appendKey(b, "process/rss"), rss, 10)
 	}
 	stat := p.stat()
 	if cpu, ok := cpuOf(stat); ok {
 		b = appendFloat(appendKey(b, "process/cpu"), cpu)
 	}
-	if n := threadsOf(stat); n > 0 {
+	if n := threadsOf(stat); n > 0 && rss > 0 { // one that has ended, and was not waited for, has a thread and no memory
 		b = strconv.AppendInt(appendKey(b, "process/threads"), int64(n), 10)
 	}
 	if x := bytes.TrimSpace(p.read(p.memory)); isNumber(x) {

@@ -84,7 +84,11 @@ type grouping struct {
 	groups []report.GoroutineGroup
 	byKey  map[string]int
 	keys   []string // by group
+	form   form
 }
+
+// A form is what a source of goroutines tells about them. Profiles tell neither, dumps both, and execution traces only states.
+type form struct{ states, creators bool }
 
 // goroutinesOf groups the goroutines of a recording by their stacks.
 func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
@@ -139,9 +143,12 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 		}
 		r := &g.groups[at]
 		r.Count += n
-		if state := text(labels, "state"); state != "" && !slices.Contains(r.States, state) {
+		state := text(labels, "state")
+		if state != "" && !slices.Contains(r.States, state) {
 			r.States = append(r.States, state)
 		}
+		g.form.states = g.form.states || state != ""
+		g.form.creators = g.form.creators || creator != ""
 		for _, l := range labels {
 			if wait := time.Duration(l.Num) * time.Minute; l.Key == "wait" && l.Numeric {
 				if r.WaitMost == 0 || wait < r.WaitLeast {
@@ -165,7 +172,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 	slices.SortFunc(order, func(i, j int) int {
 		return cmp.Or(cmp.Compare(g.groups[j].Count, g.groups[i].Count), cmp.Compare(g.keys[i], g.keys[j]))
 	})
-	sorted := &grouping{head: g.head, byKey: g.byKey}
+	sorted := &grouping{head: g.head, byKey: g.byKey, form: g.form}
 	for to, from := range order {
 		sorted.groups = append(sorted.groups, g.groups[from])
 		sorted.keys = append(sorted.keys, g.keys[from])
@@ -233,9 +240,59 @@ func stateOf(stack []report.Frame) string {
 	return ""
 }
 
+// withoutRuntime returns a grouping by what all forms tell: where goroutines are in code that is not of the runtime. The largest group of a place
+// stands for all of them.
+func (g *grouping) withoutRuntime() *grouping {
+	out := &grouping{head: g.head, byKey: make(map[string]int), form: g.form}
+	for _, r := range g.groups {
+		key := placeKey(r.Stack)
+		at, ok := out.byKey[key]
+		if !ok {
+			out.byKey[key] = len(out.groups)
+			out.keys = append(out.keys, key)
+			out.groups = append(out.groups, r)
+			continue
+		}
+		into := &out.groups[at]
+		into.Count += r.Count
+		into.WaitLeast, into.WaitMost = min(into.WaitLeast, r.WaitLeast), max(into.WaitMost, r.WaitMost)
+		for _, state := range r.States {
+			if !slices.Contains(into.States, state) {
+				into.States = append(slices.Clip(into.States), state)
+			}
+		}
+	}
+	return out
+}
+
+// waitsIn are packages and functions in which goroutines wait for others. Profiles have all of their frames, execution traces and dumps leave some out.
+var waitsIn = []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "time.Sleep"}
+
+// placeKey is a stack without the frames that only some forms have: those of waitsIn, and the start of the main goroutine.
+func placeKey(stack []report.Frame) string {
+	from, to := 0, len(stack)
+	for from < to && slices.ContainsFunc(waitsIn, func(name string) bool { return strings.HasPrefix(stack[from].Name, name) }) {
+		from++
+	}
+	for to > from && strings.HasPrefix(stack[to-1].Name, "runtime.") {
+		to--
+	}
+	if from == to {
+		from, to = 0, len(stack)
+	}
+	var b strings.Builder
+	for _, f := range stack[from:to] {
+		fmt.Fprintf(&b, "%s %s:%d\n", f.Name, f.File, f.Line)
+	}
+	return b.String()
+}
+
 // compareGroups returns the groups of now with how many there were before, those that grew most first, and then those
 // that are gone.
 func compareGroups(now, before *grouping) []report.GoroutineGroup {
+	if now.form != before.form {
+		now, before = now.withoutRuntime(), before.withoutRuntime()
+	}
 	rows := slices.Clone(now.groups)
 	for i := range rows {
 		n := int64(0)

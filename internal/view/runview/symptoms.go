@@ -3,6 +3,7 @@ package runview
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	rec := in[0]
 	last := len(s.Times) - 1
 	out := &report.Symptoms{Ref: rec.Ref, Length: s.Times[last], Symptoms: []report.Symptom{}, Notes: s.Notes}
+	out.Unknown = untold(rec, s)
 	add := func(one report.Symptom) { out.Symptoms = append(out.Symptoms, one) }
 
 	if m := rec.Manifest; m != nil {
@@ -108,6 +110,29 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 		})
 	}
 	return out, nil
+}
+
+// untold returns what a recording does not tell: its metrics are not known, or the run was too short to see whether they grow.
+func untold(rec *recording.Recording, s *recording.Series) (list []report.SymptomKind) {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return s.Values(name) != nil })
+	}
+	last := len(s.Times) - 1
+	for _, one := range []struct {
+		kind report.SymptomKind
+		told bool
+	}{
+		{report.SymptomGoroutines, has(recording.NumGoroutine, metricGoroutines) && last >= 2*grownSteps},
+		{report.SymptomMemory, has(recording.HeapLive) && last >= shortTimes},
+		{report.SymptomGC, has(recording.ProcessCPU) && has(metricGC)},
+		{report.SymptomLocks, len(rec.Parts[recording.Mutex]) > 0},
+		{report.SymptomCores, has(recording.ProcessDelay)},
+	} {
+		if !one.told {
+			list = append(list, one.kind)
+		}
+	}
+	return list
 }
 
 func nanos(seconds float64) int64 { return int64(seconds * float64(time.Second)) }

@@ -41,6 +41,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	out.CPUs = cpus
 	out.NoCPU = s.Values(recording.ProcessCPU) == nil
+	out.NoGC = s.Values(metricGC) == nil
 	before := -1
 	for i, t := range s.Times {
 		if q.At != (query.Span{}) && !q.At.Holds(t) {
@@ -67,7 +68,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 	}
 	out.Next = afterTrouble(in[0], out.Events)
-	out.Charts = timeCharts(out.Points, cpus, !out.NoCPU)
+	out.Charts = timeCharts(out.Points, cpus, !out.NoCPU, !out.NoGC)
 	if c := memChart(s); len(c.Series) > 0 && q.At == (query.Span{}) {
 		out.Charts = append(out.Charts[:min(1, len(out.Charts))], append([]report.Chart{c}, out.Charts[min(1, len(out.Charts)):]...)...)
 	}
@@ -136,8 +137,8 @@ func rate(s *recording.Series, name string, from, to int) float64 {
 	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
 }
 
-// timeCharts shows cores, where it is known how many were busy, and goroutines over time.
-func timeCharts(points []report.TimePoint, cpus int, known bool) []report.Chart {
+// timeCharts shows goroutines over time, and cores, where it is known how many were busy, and collected garbage.
+func timeCharts(points []report.TimePoint, cpus int, known, knownGC bool) []report.Chart {
 	if len(points) == 0 {
 		return nil
 	}
@@ -159,7 +160,10 @@ func timeCharts(points []report.TimePoint, cpus int, known bool) []report.Chart 
 		goroutines = append(goroutines, report.Point{X: int64(p.At), Y: p.Goroutines})
 		most = max(most, p.Goroutines)
 	}
-	busy.Series = []report.Series{{Name: "busy", Draw: report.Area, Points: all}, {Name: "collecting garbage", Draw: report.Line, Points: gc}}
+	busy.Series = []report.Series{{Name: "busy", Draw: report.Area, Points: all}}
+	if knownGC {
+		busy.Series = append(busy.Series, report.Series{Name: "collecting garbage", Draw: report.Line, Points: gc})
+	}
 	var out []report.Chart
 	if known {
 		out = append(out, busy)
