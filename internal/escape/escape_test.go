@@ -243,3 +243,26 @@ func TestSumOfInlinedResult(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A slice has no value to return or to store in place of its address.
+func TestAdviceFitsWhatEscapes(t *testing.T) {
+	stored := Note{Expr: "list.all = append(list.all, ...)", Why: "assign"}
+	returned := Note{Expr: "return x", Why: "return"}
+	for _, tt := range []struct {
+		what string
+		how  Note
+		to   string
+		want string // the start of the first advice
+	}{
+		{"&point{...}", returned, "~r0", "return the value"},
+		{"make([]byte, 8)", returned, "~r0", "fill what the caller passes"},
+		{"func literal", returned, "~r0", "make it once"},
+		{"&point{...}", stored, "{heap}", "store the value"},
+		{"append(all, x)", stored, "{heap}", "reuse the memory"},
+	} {
+		r := Remark{Kind: Heap, What: tt.what, Makes: Value, Flow: []Flow{{To: "x", From: "{storage for " + tt.what + "}", How: []Note{{Expr: tt.what, Why: "spill"}}}, {To: tt.to, From: "x", How: []Note{tt.how}}}}
+		if s := r.Story(); len(s.Break) == 0 || !strings.HasPrefix(s.Break[0], tt.want) {
+			t.Errorf("%s, %s: advice %q, want %q first", tt.what, tt.how.Expr, s.Break, tt.want)
+		}
+	}
+}

@@ -87,15 +87,30 @@ func (r *Remark) Story() Story {
 	switch {
 	case s.Cause == Converted && r.intoInterface() && len(r.Flow) == 1:
 		s.Why, s.Break = "the interface that holds it also escapes to the heap", []string{"call a function that takes the concrete type"}
-	case s.Cause == TooLarge || s.Cause == Unsized || s.Cause == Sent:
+	case s.Cause == TooLarge || s.Cause == Unsized:
+	case s.Cause == Sent && !r.ofAddress():
+		s.Break = []string{"reuse what the receiver is done with"}
+	case s.Cause == Sent:
 	case s.Cause == Returned && boxed:
 		s.Break = []string{"return the value by its own type instead of an interface"}
 	case r.Makes == Text:
 		s.Break = []string{"use the value without the conversion", "append to a reused buffer"}
 	case r.Makes == Sum:
 		s.Break = []string{"append the parts to a reused buffer"}
+	case r.What == "func literal" && (s.Cause == Returned || s.Cause == Stored):
+		s.Break = []string{"make it once and use it again", "use a function that captures nothing"}
+	case !r.ofAddress() && s.Cause == Returned:
+		s.Break = append([]string{"fill what the caller passes"}, s.Break[2:]...)
+	case !r.ofAddress() && s.Cause == Stored:
+		s.Break = []string{"reuse the memory of what is stored there now", "store it only where it is needed"}
 	}
 	return s
+}
+
+// ofAddress reports whether it is the address of a value that leaves the function, so that the value could do so in its place. A slice or a map
+// refers to its memory itself.
+func (r *Remark) ofAddress() bool {
+	return r.Kind == Moved || strings.HasPrefix(r.What, "&") || strings.HasPrefix(r.What, "new(")
 }
 
 // inlinedResult is what the compiler calls the result of a call that it inlined.
