@@ -4,8 +4,20 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/mcp"
 	"github.com/hone-perf/hone/internal/query"
 )
+
+// readerVariable tells a command who reads what it says: hone mcp runs commands for callers of tools, who type no flags.
+const readerVariable, readerTools = "HONE_READER", "tools"
+
+// speller spells hints for whoever reads the answer.
+func (s *System) speller() hint.Speller {
+	if s.Env(readerVariable) == readerTools {
+		return mcp.Speller{Others: flagSpeller{}}
+	}
+	return flagSpeller{}
+}
 
 // A flagSpeller spells hints as flags and command lines that can be pasted into a shell.
 type flagSpeller struct{}
