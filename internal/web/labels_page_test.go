@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +47,44 @@ func TestPageTracesInOrder(t *testing.T) {
 	if got := eval[[]string](p, `[...document.querySelectorAll(".traces td.num")].map((td) => td.innerText)`); !slices.Equal(got, []string{"9", "5", "2"}) {
 		t.Errorf("stacks have %q", got)
 	}
+}
+
+// Callers that cost nothing by themselves are not listed by what they cost by themselves.
+func TestPageOverviewRows(t *testing.T) {
+	p := open(t, serve(t, []byte("main;a;b 2\nmain;a 9\nmain;c 5\n")), 1280, 800)
+	p.visit("/overview")
+	got := eval[[]int](p, `[...document.querySelectorAll(".overview .card table")].map((e) => e.querySelectorAll("tbody tr").length)`)
+	if !slices.Equal(got, []int{3, 4}) {
+		t.Errorf("the lists have %v rows", got)
+	}
+}
+
+// A table of a thousand stacks takes seconds to lay out, so fewer are asked for, and those out of sight are not laid out. It stays a table for
+// those who do not see it.
+func TestPageTracesMany(t *testing.T) {
+	var folded strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&folded, "main;f%d %d\n", i, 1000-i)
+	}
+	p := open(t, serve(t, []byte(folded.String())), 1280, 800)
+	p.visit("/traces")
+	const rows = `document.querySelectorAll(".traces tbody tr").length`
+	if n := eval[int](p, rows); n != 300 {
+		t.Errorf("there are %d stacks at first", n)
+	}
+	const laidOut = `(n) => document.querySelectorAll(".traces tbody tr")[n].querySelector("summary").checkVisibility({ contentVisibilityAuto: true })`
+	if first, last := eval[bool](p, "("+laidOut+")(0)"), eval[bool](p, "("+laidOut+")(299)"); !first || last {
+		t.Errorf("laid out: the first stack %v, the last %v", first, last)
+	}
+	if heads := eval[[]string](p, `[...document.querySelectorAll(".traces th")].map((e) => e.innerText)`); !slices.Equal(heads, []string{"samples", "stack, innermost frame first"}) {
+		t.Errorf("the columns are %q", heads)
+	}
+	p.click("button", "Show 3000")
+	p.settled()
+	if n := eval[int](p, rows); n != 400 || !strings.Contains(p.text(".page .quiet"), "All 400 samples") {
+		t.Errorf("there are %d stacks of 400: %s", n, p.text(".page .quiet"))
+	}
+	p.accessible("traces", "main")
 }
 
 // Values that are chosen are kept or dropped, or compared with others.

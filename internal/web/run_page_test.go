@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,6 +22,10 @@ func TestPageRun(t *testing.T) {
 		if !strings.Contains(unusual, want) {
 			t.Errorf("unusual is %q, which lacks %q", unusual, want)
 		}
+	}
+	// What stands above every view says what its numbers are.
+	if said := p.text(".strip .said"); !regexp.MustCompile(`^all 12s · *busy mean 1\.00 *GC mean 0\.30 *resident max 128MB$`).MatchString(strings.ReplaceAll(said, "\n", " ")) {
+		t.Errorf("the strip says %q", said)
 	}
 	widths := []int64{1280, 390}
 	if !testrun.InNightly() {

@@ -120,8 +120,9 @@ function Next({ to: s, title, children }: { to: State; title: string; children: 
 
 export function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: TopRow) => number; more: State }) {
   const { state } = useApp();
-  const most = Math.max(...(top.rows ?? []).map((r) => Math.abs(of(r))), 0);
-  const unit = unitOf((top.rows ?? []).map(of), top.total, top.unit);
+  const rows = (top.rows ?? []).filter((r) => of(r) !== 0 || r.before); // callers that cost nothing by themselves only fill up the list
+  const most = Math.max(...rows.map((r) => Math.abs(of(r))), 0);
+  const unit = unitOf(rows.map(of), top.total, top.unit);
   return (
     <section class="card">
       <h2>{title}</h2>
@@ -129,7 +130,7 @@ export function Rows({ title, doc, top, of, more }: { title: string; doc: string
       <table class="plain">
         <thead class="hidden"><tr><th scope="col">value</th><th scope="col">{top.before ? "change" : "of total"}</th><th scope="col">share</th><th scope="col">function</th></tr></thead>
         <tbody>
-          {(top.rows ?? []).map((r) => (
+          {rows.map((r) => (
             <tr>
               <td class="num">{value(of(r), top.unit, unit)}</td>
               {top.before ? <td class="num"><Delta from={r.before ? of({ ...r, ...r.before }) : 0} to={of(r)} unit={top.unit} chosen={unit} /></td> : <td class="num">{percent(of(r), top.total)}</td>}
