@@ -215,9 +215,6 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 		var none *view.NoMatch
 		if errors.As(err, &none) {
 			next := hint.Text{hint.Ask("top", q.Refs...), " lists functions"}
-			if _, ok := out.opt.By.(promptSpeller); ok {
-				next = hint.Text{"top lists functions"}
-			}
 			if near := nearFunction(in[0].Profile, none.Arg); near != "" {
 				next = append(hint.Text{"did you mean " + near + "? "}, next...)
 			}
