@@ -175,3 +175,30 @@ func TestPageFiles(t *testing.T) {
 	p.wait(`document.querySelector(".saved-views li") !== null`)
 	p.accessible("saved views", "html")
 }
+
+// Files are named without their folders, where that tells them apart, and a question about a function that is not there leads to others.
+func TestPageNames(t *testing.T) {
+	var in []*recording.Recording
+	for _, name := range []string{"new", "old"} {
+		p, err := profile.Parse(strings.NewReader("main;work 7\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, &recording.Recording{Ref: "/home/somebody/profiles/of/" + name + ".pprof", Profile: p})
+	}
+	p := open(t, serveRecordings(t, in...), 1280, 800)
+	p.visit("/flame?base=/home/somebody/profiles/of/old.pprof")
+	if got := eval[[]string](p, `[...document.querySelectorAll(".pick option:checked")].map((o) => o.innerText + " = " + o.title)`); !slices.Contains(got, "against old.pprof = /home/somebody/profiles/of/old.pprof") {
+		t.Errorf("what is chosen is %q", got)
+	}
+	p.visit("/sandwich?arg=nosuch")
+	p.forgive("404 (Not Found)")
+	if got := p.text(".problem"); strings.Contains(got, "Remove all filters") {
+		t.Errorf("without a filter, the page says %q", got)
+	}
+	p.click(".problem button", "Choose another function")
+	p.settled()
+	if got := p.text(".picks"); !strings.Contains(got, "work") {
+		t.Errorf("what can be chosen is %q", got)
+	}
+}
