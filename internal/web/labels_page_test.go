@@ -191,6 +191,14 @@ func TestPageNames(t *testing.T) {
 	if got := eval[[]string](p, `[...document.querySelectorAll(".pick option:checked")].map((o) => o.innerText + " = " + o.title)`); !slices.Contains(got, "against old.pprof = /home/somebody/profiles/of/old.pprof") {
 		t.Errorf("what is chosen is %q", got)
 	}
+	p.visit("/overview?base=/home/somebody/profiles/of/old.pprof")
+	if got := p.text(".hero"); !strings.Contains(got, "against old.pprof\n\nhottest function") {
+		t.Errorf("the overview begins with %q", got)
+	}
+	p.visit("/flame?base=/home/somebody/profiles/of/old.pprof&ui.side=yes")
+	if got := p.text(".pair"); !strings.Contains(got, "before old.pprof") || !strings.Contains(got, "after new.pprof") {
+		t.Errorf("the pictures are called %q", got)
+	}
 	p.visit("/sandwich?arg=nosuch")
 	p.forgive("404 (Not Found)")
 	if got := p.text(".problem"); strings.Contains(got, "Remove all filters") {

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,12 @@ func TestPageRun(t *testing.T) {
 		}
 	}
 	p.do(chromedp.EmulateViewport(1280, 900))
+
+	// A column of times has one unit.
+	p.visit("/gc")
+	if pauses := eval[[]string](p, `[...document.querySelectorAll('[aria-label="Cycles"] td:nth-child(3)')].map((e) => e.innerText)`); !slices.Contains(pauses, "50us") || !slices.Contains(pauses, "1050us") {
+		t.Errorf("pauses are %q", pauses)
+	}
 
 	// The first key leads past what stands above every view.
 	p.visit("/overview")

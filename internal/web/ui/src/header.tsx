@@ -6,7 +6,7 @@ import { Check, Failure, Recording } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { OpenFiles, SavedViews } from "./files";
-import { readable } from "./names";
+import { readable, shortest } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
 import { filtersHere } from "./saved";
@@ -119,15 +119,6 @@ const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "
 function describe({ program, ref }: Recording, all: Recording[]): string {
   const name = shortest(ref, all);
   return program && !name.includes(program) ? `${program} · ${name}` : name;
-}
-
-/** shortest names a recording as shortly as tells it from the others: a file without its folders, if no other one is called the same. */
-function shortest(ref: string, all: Recording[]): string {
-  const ending = (n: number, r: string) => r.split("/").slice(-n).join("/");
-  let n = 1;
-  const file = !/^[a-z]+:/.test(ref) && ref.includes("/");
-  while (file && ending(n, ref) !== ref && all.some((r) => r.ref !== ref && ending(n, r.ref) === ending(n, ref))) n++;
-  return file ? ending(n, ref) : ref;
 }
 
 const downloads: [format: string, doc: string][] = [

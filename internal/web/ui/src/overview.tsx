@@ -4,7 +4,7 @@ import { Top, TopRow, Waits } from "./api";
 import { asked, baseOf, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
 import { Findings } from "./findings";
 import { count, duration, moment, percent, busyCores, unitOf, value } from "./format";
-import { exactly, nameOf, short } from "./names";
+import { exactly, nameOf, short, shortest } from "./names";
 import { Bar, Delta, Dot, Link, Nothing, Notes, Problem } from "./parts";
 import { RequestsInSight } from "./requests";
 import { SymptomList, useSymptoms } from "./symptoms";
@@ -40,11 +40,11 @@ export function OverviewView() {
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">
       <div class="hero">
         <p class="big">{value(d.total, d.unit)} <span>{d.metric}</span></p>
-        {d.before && <p>before: {value(d.before.total, d.unit)}, <Delta from={d.before.total} to={d.total} unit={d.unit} /> <span class="quiet">against {baseOf(app)}</span></p>}
+        {d.before && <p>before: {value(d.before.total, d.unit)}, <Delta from={d.before.total} to={d.total} unit={d.unit} /> <span class="quiet" title={baseOf(app)}>against {shortest(baseOf(app), session.recordings)}</span></p>}
         <p class="quiet">
           {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
           {cores > 0 ? `, ${cores > 1 ? busyCores(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
-          {hottest && <> · hottest function: <b>{short(nameOf(hottest))}</b>, flat {percent(hottest.flat, d.total)}</>}
+          {hottest && <>{d.duration_nanos ? " · " : ""}hottest function: <b>{short(nameOf(hottest))}</b>, flat {percent(hottest.flat, d.total)}</>}
         </p>
       </div>
       <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />
