@@ -96,7 +96,10 @@ func TestAgent(t *testing.T) {
 	if made != "recorded-1.hone" {
 		t.Fatalf("the recording is %q", made)
 	}
-	a.asks("look", in{"ref": made}, `example.com/hi/stage0`)
+	a.asks("look", in{"ref": made}, `example.com/hi/stage0`, `\btop \{"ref": "recorded-1.hone", "sort": "cum"\} `) // what to ask next is a call
+	a.asks("top", in{"ref": made, "limit": 3}, `raise limit to see more`)
+	a.asks("top", in{"ref": made, "limit": -1}, `^note: limit -1 is not possible here; 1000 rows are the most`)
+	a.asks("list", in{"ref": made, "match": "handleHey"}, `top \{"ref": "recorded-1.hone"\} lists functions`)
 	top := a.asks("top", in{"ref": made, "focus": "handleHi", "sort": "cum", "json": true})
 	if !strings.Contains(string(top.Report), "stage0.handleHi") {
 		t.Errorf("top: %.500s", top.Report)

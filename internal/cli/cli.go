@@ -183,7 +183,7 @@ func Main(ctx context.Context, sys System, args []string) int {
 		fmt.Fprintln(sys.Err, "hone: interrupted")
 	} else {
 		fmt.Fprintf(sys.Err, "hone: %s\n", render.Message(err.Error()))
-		for _, h := range hints(err, flagSpeller{}) {
+		for _, h := range hints(err, sys.speller()) {
 			fmt.Fprintf(sys.Err, "hint: %s\n", render.Message(h))
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/fix"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
@@ -224,16 +225,16 @@ func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
 		if !kept {
 			what = "not kept"
 		}
-		fmt.Fprintf(sys.Err, "hone: %s: %s: %s%s\n", what, x.Where, x.Fix, fixResult(x, kept))
+		fmt.Fprintf(sys.Err, "hone: %s: %s: %s%s\n", what, x.Where, x.Fix, fixResult(x, kept, sys.speller()))
 	}
 }
 
 // fixResult says in a few words what a patch won most of, or why it is not kept.
-func fixResult(x *report.Fixed, kept bool) string {
+func fixResult(x *report.Fixed, kept bool, by hint.Speller) string {
 	if !kept {
 		reason, _, _ := strings.Cut(x.Reason, "\n")
 		if x.Try != nil {
-			reason += "; " + x.Try.Spell(flagSpeller{})
+			reason += "; " + x.Try.Spell(by)
 		}
 		return ": " + reason
 	}

@@ -21,11 +21,11 @@ func TestFixResult(t *testing.T) {
 		{[]report.CompareRow{row("a", "throughput", 1.25, report.Better)}, ": throughput of a +25%"},
 		{nil, ""},
 	} {
-		if got := fixResult(&report.Fixed{Speed: tt.rows}, true); got != tt.want {
+		if got := fixResult(&report.Fixed{Speed: tt.rows}, true, flagSpeller{}); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.rows, got, tt.want)
 		}
 	}
-	if got := fixResult(&report.Fixed{Reason: "tests failed\nmore"}, false); got != ": tests failed" {
+	if got := fixResult(&report.Fixed{Reason: "tests failed\nmore"}, false, flagSpeller{}); got != ": tests failed" {
 		t.Errorf("not kept: %q", got)
 	}
 }

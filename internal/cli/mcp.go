@@ -57,7 +57,7 @@ also let the agent run go test.`,
 		if err != nil {
 			return err
 		}
-		env := append(os.Environ(), gosrc.WithinVariable+"="+folder)
+		env := append(os.Environ(), gosrc.WithinVariable+"="+folder, readerVariable+"="+readerTools)
 		if *store != "" {
 			env = append(env, source.StoreVariable+"="+*store)
 		}

@@ -72,7 +72,7 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 		Width: cols,
 		Color: color == "always" || color == "auto" && cols > 0 && sys.Env("NO_COLOR") == "" && sys.Env("TERM") != "dumb",
 		ASCII: !utf8Locale(sys),
-		By:    flagSpeller{},
+		By:    sys.speller(),
 		Zone:  sys.Zone,
 	}
 	byEnding := formatOf[strings.ToLower(filepath.Ext(out.file))]

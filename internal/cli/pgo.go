@@ -102,7 +102,7 @@ func pgoCommand(sys *System) *cobra.Command {
 		}
 		if whole {
 			for _, n := range report.Notes {
-				note(sys, "%s", n.Spell(flagSpeller{}))
+				note(sys, "%s", n.Spell(sys.speller()))
 			}
 			return nil
 		}

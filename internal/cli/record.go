@@ -20,6 +20,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
@@ -393,30 +394,34 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 		note(sys, "%s", n)
 	}
 	sayHidden(sys, "recording", out.Hidden)
-	next := []string{"hone " + quoted(out.File)}
+	next := []hint.Command{hint.Ask("", out.File)}
 	if rec, err := recording.Open(out.File); err == nil {
 		switch {
 		case m.How == recording.Built && len(rec.Parts) > 0:
-			next = append(next, "hone advise "+quoted(out.File))
+			next = append(next, hint.Ask("advise", out.File))
 		case len(rec.Parts[recording.Heap]) > 0:
-			next = append(next, "hone top "+quoted(out.File)+" --metric alloc_space")
+			next = append(next, hint.Ask("top", out.File).With("metric", "alloc_space"))
 		}
 		series := recording.Metrics.In(rec) != nil
 		if len(rec.Parts) == 0 && series {
-			next = append(next, "hone timeline "+quoted(out.File))
+			next = append(next, hint.Ask("timeline", out.File))
 		}
 		switch traced := recording.Execution.Has(rec); {
 		case traced && m.Slow():
-			next = append(next, "hone request slowest "+quoted(out.File))
+			next = append(next, hint.Ask("request", out.File).Of("slowest"))
 		case traced:
-			next = append(next, "hone trace "+quoted(out.File))
+			next = append(next, hint.Ask("trace", out.File))
 		}
 		if len(rec.Parts) > 0 || series {
-			next = append(next, "hone web "+quoted(out.File))
+			next = append(next, hint.Ask("web", out.File))
 		}
 		rec.Close()
 	}
-	fmt.Fprintf(sys.Err, "next: %s\n", strings.Join(next, ", "))
+	var ways []string
+	for _, c := range next {
+		ways = append(ways, sys.speller().Command(c))
+	}
+	fmt.Fprintf(sys.Err, "next: %s\n", strings.Join(ways, ", "))
 	if f.push != "" {
 		q := url.Values{"service": {cmp.Or(f.service, filepath.Base(out.Name))}}
 		said, pushErr := pushFile(f.push, q, out.File)

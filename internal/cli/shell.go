@@ -54,7 +54,7 @@ If standard input is not a terminal, hone runs the lines one by one, and exits w
 		if err != nil {
 			return err
 		}
-		out.opt.By = promptSpeller{}
+		out.opt.By = promptSpeller{args}
 		s := &shell{
 			cmd: cmd, sys: sys, opt: opt, refs: args, out: out, ui: prompt.New(sys.In, sys.Out, sys.Err, sys.Env),
 			read: make(map[string]readFor),
@@ -132,7 +132,7 @@ func (s *shell) run() error {
 		if problem := s.do(line); problem != nil {
 			s.failed = true
 			s.ui.Complain(problem.Error())
-			for _, h := range hints(problem, promptSpeller{}) {
+			for _, h := range hints(problem, s.out.opt.By) {
 				s.ui.Say("hint: " + h)
 			}
 		}

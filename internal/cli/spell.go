@@ -1,11 +1,26 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/mcp"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/views"
 )
+
+// readerVariable tells a command who reads what it says: hone mcp runs commands for callers of tools, who type no flags.
+const readerVariable, readerTools = "HONE_READER", "tools"
+
+// speller spells hints for whoever reads the answer.
+func (s *System) speller() hint.Speller {
+	if s.Env(readerVariable) == readerTools {
+		return mcp.Speller{Others: flagSpeller{}}
+	}
+	return flagSpeller{}
+}
 
 // A flagSpeller spells hints as flags and command lines that can be pasted into a shell.
 type flagSpeller struct{}
@@ -60,7 +75,9 @@ func quotedHint(s string) string {
 var goFlags = map[string]bool{"bench": true, "benchtime": true, "count": true, "tags": true, "run": true}
 
 // A promptSpeller spells hints as words at the prompt.
-type promptSpeller struct{}
+type promptSpeller struct {
+	refs []string // that the prompt asks about
+}
 
 func (promptSpeller) Option(o hint.Option) string {
 	k := query.Find(o.Name)
@@ -75,5 +92,26 @@ func (promptSpeller) Option(o hint.Option) string {
 	return o.Name + "=" + k.Value
 }
 
-// Command is for another terminal: what is asked at the prompt is about what it was opened with.
-func (promptSpeller) Command(c hint.Command) string { return flagSpeller{}.Command(c) }
+// Command spells a question about what the prompt was opened with as it is asked there. Everything else is for another terminal.
+func (l promptSpeller) Command(c hint.Command) string {
+	if v, ok := views.Find(c.Verb); !ok || v.Part != view.Profile || c.Program != "" || len(c.Behind) > 0 || !slices.Equal(c.Args, l.refs) {
+		return flagSpeller{}.Command(c)
+	}
+	words := []string{c.Verb}
+	if c.About != "" {
+		words = append(words, quotedHint(c.About))
+	}
+	for _, o := range c.Options {
+		switch {
+		case o.Name == query.Cum:
+			words = append(words, o.Name)
+			continue
+		case query.Find(o.Name) == nil:
+			return flagSpeller{}.Command(c)
+		case o.Value != "":
+			o.Value = quotedHint(o.Value)
+		}
+		words = append(words, l.Option(o))
+	}
+	return strings.Join(words, " ")
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -213,14 +214,11 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 	if err != nil {
 		var none *view.NoMatch
 		if errors.As(err, &none) {
-			hint := "hone top " + quotedRefs(q.Refs) + " lists functions"
-			if _, ok := out.opt.By.(promptSpeller); ok {
-				hint = "top lists functions"
-			}
+			next := hint.Text{hint.Ask("top", q.Refs...), " lists functions"}
 			if near := nearFunction(in[0].Profile, none.Arg); near != "" {
-				hint = "did you mean " + near + "? " + hint
+				next = append(hint.Text{"did you mean " + near + "? "}, next...)
 			}
-			return &hinted{fmt.Errorf("%s: no function matches %s", in[0].Ref, quoted(none.Arg)), hint}
+			return hint.Errorf(next, "%s: no function matches %s", in[0].Ref, quoted(none.Arg))
 		}
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}

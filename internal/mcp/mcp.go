@@ -37,8 +37,8 @@ compare to measure it. For latency: record with trace, then requests, request, w
 Refs name what to look at: files and recordings (.hone) in this folder, servers of this machine such as localhost:6060, and
 store:SERVICE@-1h where hone serve runs: services lists them. Results say which recording they made; use it as a ref.
 
-Texts are written for the command line: "--limit 50 shows more" is the input limit here, and hone peek X the tool peek. Long answers come in
-pages; more reads the next one. Measuring takes a while: for and budget say how long.`
+Answers say what to ask next as calls: top {"ref": "a.hone"} is the tool top with that input, and {"limit": 50} an input of the same tool. What
+begins with hone is for a shell. Long answers come in pages; more reads the next one. Measuring takes a while: for and budget say how long.`
 
 // maxRequest is how long a request may be.
 const maxRequest = 1 << 20
@@ -147,6 +147,9 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	out, said := &capped{most: mostText}, &capped{most: mostSaid, tell: progress(ctx, r)}
+	for _, n := range c.notes {
+		fmt.Fprintln(said, n)
+	}
 	code, err := s.Run(ctx, c.args, out, said)
 	if err != nil {
 		return refuse(fmt.Errorf("%s: %w", t.name, err))

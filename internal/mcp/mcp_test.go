@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -399,6 +400,90 @@ func TestStore(t *testing.T) {
 	for _, ref := range []string{"http://hone.example.com/x", "https://hone.example.com:444/x", "https://hone.example.com@evil.example/x", "https://a:b@hone.example.com/x"} {
 		if text, _, failed := ask(t, c, "look", map[string]any{"ref": ref}); !failed || !strings.Contains(text, "another machine") {
 			t.Errorf("%s: %s", ref, text)
+		}
+	}
+}
+
+// flags spells as no tool does.
+type flags struct{}
+
+func (flags) Option(o hint.Option) string   { return "--" + o.String() }
+func (flags) Command(c hint.Command) string { return "hone " + c.String() }
+
+// Hints are calls that a caller can make as they are, or command lines where no tool does that.
+func TestSpelling(t *testing.T) {
+	by := Speller{Others: flags{}}
+	for _, test := range []struct {
+		in   hint.Command
+		want string
+	}{
+		{hint.Ask("", "a.hone"), `look {"ref": "a.hone"}`},
+		{hint.Ask("top", "a.hone").With("cum", "").With("metric", "alloc_space"), `top {"ref": "a.hone", "metric": "alloc_space", "sort": "cum"}`},
+		{hint.Ask("top", "a.hone", "b.hone").With("limit", "50").With("focus", "^a<b$"), `top {"ref": ["a.hone", "b.hone"], "focus": "^a<b$", "limit": 50}`},
+		{hint.Ask("peek", "a.hone").Of("main.work"), `peek {"match": "main.work", "ref": "a.hone"}`},
+		{hint.Ask("request", "a.hone").Of("slowest"), `request {"what": "slowest", "ref": "a.hone"}`},
+		{hint.Ask("diff", "old.hone", "new.hone"), `diff {"base": "old.hone", "ref": "new.hone"}`},
+		{hint.Ask("requests", "new.hone").With("base", "old.hone"), `requests {"ref": "new.hone", "base": "old.hone"}`},
+		{hint.Ask("advise", "a.hone").With("finding", "2"), `advise {"ref": "a.hone", "finding": 2}`},
+		{hint.Ask("why-alloc", "a.go:12"), `why_alloc {"where": "a.go:12"}`},
+		{hint.Ask("fix", "--source=v2", "a.hone", "2"), `fix {"ref": "a.hone", "finding": 2, "apply": true, "source": "v2"}`},
+		{hint.Ask("fix", "--dry-run", "./codec"), `fix {"package": "./codec"}`},
+		{hint.Ask("record", "./cmd/app"), `record {"package": "./cmd/app"}`},
+		{hint.Ask("record", "./codec").With("test", ""), `record {"test": "./codec"}`},
+		{hint.Ask("record", "localhost:6060").With("for", "5s"), `record {"server": "localhost:6060", "for": "5s"}`},
+		{hint.Ask("prove").With("faster", ""), `prove {"faster": true}`},
+		{hint.Ask("compare", "OLD..NEW"), `compare {"base": "OLD..NEW"}`},
+		{hint.Ask("compare").With("live", ""), `hone compare live`},
+		{hint.Ask("advise", "a.hone").With("all", ""), `hone advise all a.hone`},
+		{hint.Ask("web", "a.hone"), `hone web a.hone`},
+		{hint.Command{Program: "git", Verb: "diff"}, `hone git diff`},
+	} {
+		if got := by.Command(test.in); got != test.want {
+			t.Errorf("%v is %s, want %s", test.in, got, test.want)
+		}
+	}
+	for o, want := range map[hint.Option]string{
+		{Name: "limit"}: "limit", {Name: "limit", Value: "50"}: `{"limit": 50}`, {Name: "min", Value: "0"}: `{"min": "0"}`,
+		{Name: "cum"}: "sort", {Name: "faster"}: `{"faster": true}`, {Name: "json"}: `{"json": true}`, {Name: "relative"}: "--relative on the command line",
+	} {
+		if got := by.Option(o); got != want {
+			t.Errorf("%v is %s, want %s", o, got, want)
+		}
+	}
+	// Whatever it says, the tool takes it.
+	r := ran{}
+	c := connect(t, Options{Folder: folder(t), Run: r.run}, nil)
+	for _, next := range []hint.Command{hint.Ask("top", "a.hone").With("cum", "").With("limit", "5"), hint.Ask("fix", "a.hone", "2"), hint.Ask("advise", "a.hone").With("finding", "2")} {
+		tool, input, _ := strings.Cut(by.Command(next), " ")
+		var in map[string]any
+		if err := json.Unmarshal([]byte(input), &in); err != nil {
+			t.Fatal(err)
+		}
+		if text, _, failed := ask(t, c, tool, in); failed {
+			t.Errorf("%s %s: %s", tool, input, text)
+		}
+	}
+}
+
+// An answer has so many rows at most, and says so where more were asked for.
+func TestRows(t *testing.T) {
+	r := ran{out: "rows\n"}
+	c := connect(t, Options{Folder: folder(t), Run: r.run}, nil)
+	for _, test := range []struct {
+		limit      any
+		want, note string
+	}{
+		{5, "--limit=5", ""}, {1000, "--limit=1000", ""}, {1001, "--limit=1000", "limit 1001 is not possible here"},
+		{0, "--limit=1000", "limit 0 is"}, {-1, "--limit=1000", "limit -1 is"}, {"all", "--limit=1000", "limit all is"},
+	} {
+		text, _, failed := ask(t, c, "top", map[string]any{"ref": "cpu.pprof", "limit": test.limit})
+		if failed || !slices.Contains(r.args, test.want) || !strings.Contains(text, test.note) || strings.Contains(text, "note: ") != (test.note != "") {
+			t.Errorf("limit %v: %v %s", test.limit, r.args, text)
+		}
+	}
+	for _, wrong := range []any{-2, "many", 1.5} {
+		if text, _, failed := ask(t, c, "top", map[string]any{"ref": "cpu.pprof", "limit": wrong}); !failed || !strings.Contains(text, "want a number from 1 to 1000") {
+			t.Errorf("limit %v: %s", wrong, text)
 		}
 	}
 }

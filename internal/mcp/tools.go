@@ -56,6 +56,7 @@ const (
 	place               // a line or a function
 	file                // in the folder
 	number              // counts
+	rows                // how many rows to show
 	yes                 // or no
 )
 
@@ -67,7 +68,8 @@ type call struct {
 	rest  []string
 	given map[string][]string
 	json  bool
-	makes string // the recording that it makes
+	makes string   // the recording that it makes
+	notes []string // that come before the answer
 }
 
 // asJSON is an input of all tools whose answers have that form.
@@ -81,7 +83,7 @@ func (t *tool) schema() *jsonschema.Schema {
 		switch {
 		case in.is == yes:
 			p.Type = "boolean"
-		case in.is == number:
+		case in.is == number, in.is == rows:
 			p.Type = "integer"
 		case in.list:
 			p.Types, p.Items = []string{"string", "array"}, &jsonschema.Schema{Type: "string"}
@@ -104,6 +106,10 @@ func (t *tool) all() []input {
 	}
 	return append(slices.Clip(t.inputs), asJSON)
 }
+
+// mostRows is how many rows an answer may have: some ten pages of a usual table. A caller that asks for all would get as many as there are functions
+// in a program.
+const mostRows = 1000
 
 // maxList is how many values a list may have.
 const maxList = 64
@@ -154,6 +160,10 @@ func (t *tool) read(s *server, raw json.RawMessage) (*call, error) {
 		for _, value := range values {
 			if value, err = s.check(in.is, value); err != nil {
 				return nil, fmt.Errorf("%s: %w", in.name, err)
+			}
+			if n, _ := strconv.Atoi(value); in.is == rows && (n < 1 || n > mostRows) {
+				c.notes = append(c.notes, fmt.Sprintf("note: %s %s is not possible here; %d rows are the most, and filters such as focus choose others", in.name, value, mostRows))
+				value = strconv.Itoa(mostRows)
 			}
 			c.given[in.name] = append(c.given[in.name], value)
 			switch {
@@ -241,6 +251,11 @@ func (s *server) check(is kind, value string) (string, error) {
 		return s.place(value)
 	case file:
 		return s.inside(value)
+	case rows:
+		n, err := strconv.Atoi(value)
+		if value != "all" && (err != nil || n < -1) {
+			return "", fmt.Errorf("%q: want a number from 1 to %d", clip(value), mostRows)
+		}
 	case number:
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 {
@@ -303,7 +318,7 @@ func lookTools() []*tool {
 			case k.Switch():
 				in.is = yes
 			case k.Name == "limit":
-				in.doc += "; a number"
+				in.is, in.doc = rows, fmt.Sprintf("how many rows to show, from 1 to %d", mostRows)
 				if usual := lookLimits[v.Name]; usual != "" {
 					in.doc, in.usual = fmt.Sprintf("%s (default %s)", in.doc, usual), usual
 				}
@@ -427,7 +442,7 @@ var stepTools = []*tool{
 			{name: "service", doc: "only this one", own: true},
 			{name: "last", doc: "of how long, such as 7d (default 1d)", flag: "--last"},
 			{name: "kind", doc: "only these kinds, such as change, deploy, rule, oom", flag: "--kind", list: true},
-			{name: "limit", doc: "at most so many, the newest first (default 50)", is: number, flag: "--limit"},
+			{name: "limit", doc: "at most so many, the newest first (default 50)", is: rows, flag: "--limit"},
 		},
 		finish: func(s *server, c *call) error {
 			if c.given["service"] == nil {

@@ -4,6 +4,7 @@ package prompt
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -36,8 +37,28 @@ func New(in io.Reader, out, err io.Writer, env func(string) string) Prompt {
 	rw := struct {
 		io.Reader
 		io.Writer
-	}{f, err}
+	}{&keys{from: f}, err}
 	return &terminal{in: f, term: term.NewTerminal(rw, ""), out: out, color: env("NO_COLOR") == ""}
+}
+
+// keys are what is typed. For the terminal, Ctrl-C is the end of all input; whoever types it in the middle of a line has thought better of the
+// line. So it is the keys that go to the end of a line and erase all before: Ctrl-E, Ctrl-U.
+type keys struct {
+	from io.Reader
+	rest []byte // read already
+}
+
+func (k *keys) Read(p []byte) (int, error) {
+	if len(k.rest) == 0 {
+		n, err := k.from.Read(p)
+		if n == 0 {
+			return 0, err
+		}
+		k.rest = bytes.ReplaceAll(p[:n], []byte{'\x03'}, []byte{'\x05', '\x15'})
+	}
+	n := copy(p, k.rest)
+	k.rest = k.rest[n:]
+	return n, nil
 }
 
 func line(text string) string {

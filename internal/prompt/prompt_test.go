@@ -4,6 +4,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
+
+	"golang.org/x/term"
 )
 
 // letters are a line without an end, as /dev/zero is one.
@@ -53,6 +56,23 @@ func TestWrap(t *testing.T) {
 	} {
 		if got := Wrap(tt.in, 20); got != tt.want {
 			t.Errorf("Wrap(%q, 20) is\n%s\nwant\n%s", tt.in, got, tt.want)
+		}
+	}
+}
+
+// Ctrl-C gives up the line, not the session.
+func TestInterrupt(t *testing.T) {
+	for in, want := range map[string]string{
+		"top\x03list main\r": "list main", "top\x02\x02\x03list\r": "list", "\x03\x03top\r": "top", "top\r": "top",
+	} {
+		for _, from := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
+			rw := struct {
+				io.Reader
+				io.Writer
+			}{&keys{from: from}, io.Discard}
+			if got, err := term.NewTerminal(rw, "").ReadLine(); got != want || err != nil {
+				t.Errorf("%q is %q, %v; want %q", in, got, err, want)
+			}
 		}
 	}
 }

@@ -180,7 +180,8 @@ const flameKeys = `arrows, h j k l    select a frame: above, below, left, right
 Enter              zoom into the selected frame
 click              select a frame; click again to zoom in
 Esc, Backspace     back out
-/                  search by regexp; Enter shows how much matches, Esc clears it
+/                  search by regexp; Enter shows how much matches
+Esc                in a search, clear it
 n, N               next match, previous match
 i                  invert: callees above their callers, and back
 r                  reset zoom and search

@@ -179,6 +179,28 @@ func TestPageFindingsMany(t *testing.T) {
 	p.wait(`document.querySelectorAll(".findings ol > li").length === 2`)
 }
 
+// Where a finding has several lines, as on a phone, they begin below each other, and so does all that is told of it.
+func TestPageFindingsNarrow(t *testing.T) {
+	testrun.Live(t, "goes through pages in a browser")
+	rec, module := web.Shop(t)
+	_, first := serveWith(t, web.Options{Advise: module, Source: "my shop"}, nil, rec)
+	p := open(t, first, 390, 844)
+	p.visit("/overview")
+	p.found()
+	got := eval[[]int](p, `(() => {
+		const rows = new Map(); // the leftmost of each line, by its lower edge
+		const of = document.querySelector(".finding[open]");
+		for (const e of [...of.querySelector("summary").children, ...of.querySelectorAll(".told > *, .told dt, .told dd")]) {
+			const r = e.getBoundingClientRect();
+			if (r.width > 0) rows.set(Math.round(r.bottom), Math.min(rows.get(Math.round(r.bottom)) ?? 1e9, Math.round(r.left)));
+		}
+		return [...rows.values()];
+	})()`)
+	if len(got) < 5 || slices.Min(got) != slices.Max(got) {
+		t.Errorf("lines begin at %v", got)
+	}
+}
+
 // Frames of functions with findings are marked; keys and the pointer lead to what was found, and screen readers tell of it.
 func TestPageFindingsFlame(t *testing.T) {
 	rec, module := web.Shop(t)

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +47,44 @@ func TestPageTracesInOrder(t *testing.T) {
 	if got := eval[[]string](p, `[...document.querySelectorAll(".traces td.num")].map((td) => td.innerText)`); !slices.Equal(got, []string{"9", "5", "2"}) {
 		t.Errorf("stacks have %q", got)
 	}
+}
+
+// Callers that cost nothing by themselves are not listed by what they cost by themselves.
+func TestPageOverviewRows(t *testing.T) {
+	p := open(t, serve(t, []byte("main;a;b 2\nmain;a 9\nmain;c 5\n")), 1280, 800)
+	p.visit("/overview")
+	got := eval[[]int](p, `[...document.querySelectorAll(".overview .card table")].map((e) => e.querySelectorAll("tbody tr").length)`)
+	if !slices.Equal(got, []int{3, 4}) {
+		t.Errorf("the lists have %v rows", got)
+	}
+}
+
+// A table of a thousand stacks takes seconds to lay out, so fewer are asked for, and those out of sight are not laid out. It stays a table for
+// those who do not see it.
+func TestPageTracesMany(t *testing.T) {
+	var folded strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&folded, "main;f%d %d\n", i, 1000-i)
+	}
+	p := open(t, serve(t, []byte(folded.String())), 1280, 800)
+	p.visit("/traces")
+	const rows = `document.querySelectorAll(".traces tbody tr").length`
+	if n := eval[int](p, rows); n != 300 {
+		t.Errorf("there are %d stacks at first", n)
+	}
+	const laidOut = `(n) => document.querySelectorAll(".traces tbody tr")[n].querySelector("summary").checkVisibility({ contentVisibilityAuto: true })`
+	if first, last := eval[bool](p, "("+laidOut+")(0)"), eval[bool](p, "("+laidOut+")(299)"); !first || last {
+		t.Errorf("laid out: the first stack %v, the last %v", first, last)
+	}
+	if heads := eval[[]string](p, `[...document.querySelectorAll(".traces th")].map((e) => e.innerText)`); !slices.Equal(heads, []string{"samples", "stack, innermost frame first"}) {
+		t.Errorf("the columns are %q", heads)
+	}
+	p.click("button", "Show 3000")
+	p.settled()
+	if n := eval[int](p, rows); n != 400 || !strings.Contains(p.text(".page .quiet"), "All 400 samples") {
+		t.Errorf("there are %d stacks of 400: %s", n, p.text(".page .quiet"))
+	}
+	p.accessible("traces", "main")
 }
 
 // Values that are chosen are kept or dropped, or compared with others.
@@ -135,4 +174,39 @@ func TestPageFiles(t *testing.T) {
 	p.click("header summary", "Views")
 	p.wait(`document.querySelector(".saved-views li") !== null`)
 	p.accessible("saved views", "html")
+}
+
+// Files are named without their folders, where that tells them apart, and a question about a function that is not there leads to others.
+func TestPageNames(t *testing.T) {
+	var in []*recording.Recording
+	for _, name := range []string{"new", "old"} {
+		p, err := profile.Parse(strings.NewReader("main;work 7\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, &recording.Recording{Ref: "/home/somebody/profiles/of/" + name + ".pprof", Profile: p})
+	}
+	p := open(t, serveRecordings(t, in...), 1280, 800)
+	p.visit("/flame?base=/home/somebody/profiles/of/old.pprof")
+	if got := eval[[]string](p, `[...document.querySelectorAll(".pick option:checked")].map((o) => o.innerText + " = " + o.title)`); !slices.Contains(got, "against old.pprof = /home/somebody/profiles/of/old.pprof") {
+		t.Errorf("what is chosen is %q", got)
+	}
+	p.visit("/overview?base=/home/somebody/profiles/of/old.pprof")
+	if got := p.text(".hero"); !strings.Contains(got, "against old.pprof\n\nhottest function") {
+		t.Errorf("the overview begins with %q", got)
+	}
+	p.visit("/flame?base=/home/somebody/profiles/of/old.pprof&ui.side=yes")
+	if got := p.text(".pair"); !strings.Contains(got, "before old.pprof") || !strings.Contains(got, "after new.pprof") {
+		t.Errorf("the pictures are called %q", got)
+	}
+	p.visit("/sandwich?arg=nosuch")
+	p.forgive("404 (Not Found)")
+	if got := p.text(".problem"); strings.Contains(got, "Remove all filters") {
+		t.Errorf("without a filter, the page says %q", got)
+	}
+	p.click(".problem button", "Choose another function")
+	p.settled()
+	if got := p.text(".picks"); !strings.Contains(got, "work") {
+		t.Errorf("what can be chosen is %q", got)
+	}
 }

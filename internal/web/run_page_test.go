@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +23,10 @@ func TestPageRun(t *testing.T) {
 		if !strings.Contains(unusual, want) {
 			t.Errorf("unusual is %q, which lacks %q", unusual, want)
 		}
+	}
+	// What stands above every view says what its numbers are.
+	if said := p.text(".strip .said"); !regexp.MustCompile(`^all 12s · *busy mean 1\.00 *GC mean 0\.30 *resident max 128MB$`).MatchString(strings.ReplaceAll(said, "\n", " ")) {
+		t.Errorf("the strip says %q", said)
 	}
 	widths := []int64{1280, 390}
 	if !testrun.InNightly() {
@@ -44,6 +50,12 @@ func TestPageRun(t *testing.T) {
 		}
 	}
 	p.do(chromedp.EmulateViewport(1280, 900))
+
+	// A column of times has one unit.
+	p.visit("/gc")
+	if pauses := eval[[]string](p, `[...document.querySelectorAll('[aria-label="Cycles"] td:nth-child(3)')].map((e) => e.innerText)`); !slices.Contains(pauses, "50us") || !slices.Contains(pauses, "1050us") {
+		t.Errorf("pauses are %q", pauses)
+	}
 
 	// The first key leads past what stands above every view.
 	p.visit("/overview")

@@ -28,6 +28,8 @@ const (
 	metricGoroutines = "/sched/goroutines:goroutines"
 	metricGC         = "/cpu/classes/gc/total:cpu-seconds"
 	metricIdleGC     = "/cpu/classes/gc/mark/idle:cpu-seconds"
+	metricCPU        = "/cpu/classes/total:cpu-seconds"
+	metricIdle       = "/cpu/classes/idle:cpu-seconds"
 )
 
 // Mem says what the memory of a process was used for.

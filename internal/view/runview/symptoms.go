@@ -93,12 +93,12 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 		add(one)
 	}
 	cpu := increase(s, recording.ProcessCPU)
-	if gc := increase(s, metricGC) - increase(s, metricIdleGC); cpu > 0 && gc > muchGC*cpu {
+	if gc := collecting(cpu, func(name string) float64 { return increase(s, name) }); gc > muchGC*cpu {
 		verb := "timeline"
 		if recording.GC.FileKind.Has(rec) {
 			verb = "gc"
 		}
-		add(report.Symptom{Kind: report.SymptomGC, Part: nanos(min(gc, cpu)), Whole: nanos(cpu), Next: hint.Ask(verb, rec.Ref).For("when it collects, and what would change that")})
+		add(report.Symptom{Kind: report.SymptomGC, Part: nanos(gc), Whole: nanos(cpu), Next: hint.Ask(verb, rec.Ref).For("when it collects, and what would change that")})
 	}
 	if delay := increase(s, recording.ProcessDelay); delay > muchDelay*(delay+cpu) && delay > 0.1 {
 		add(report.Symptom{Kind: report.SymptomCores, Part: nanos(delay), Whole: nanos(cpu), Next: hint.Ask("timeline", rec.Ref).For("when cores were busy")})

@@ -2,9 +2,11 @@ package runview
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +97,63 @@ func TestSymptomsOfLeakProfile(t *testing.T) {
 		}
 		if want := []string{"5 [chan send]main.lookup.func1", "1 [chan receive]main.main.func2"}; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", version, got, want)
+		}
+	}
+}
+
+// TestCollecting holds that a program that has to wait for cores is not said to collect garbage more than it does: the runtime counts the
+// time that threads wait.
+func TestCollecting(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		cpu, gc, idle float64 // in each second; the runtime counts two cores
+		unusual       bool
+	}{
+		{"alone", 1.6, 0.2, 0.4, false},
+		{"alone, and much", 1.6, 0.8, 0.4, true},
+		{"starved", 0.2, 0.2, 0.4, false},
+		{"starved, and much", 0.2, 0.8, 0.4, true},
+	} {
+		dir := t.TempDir()
+		var lines strings.Builder
+		for sec := range 11 {
+			n := float64(sec)
+			fmt.Fprintf(&lines, `{"t": %d, "process/cpu": %g, "%s": %g, "%s": %g, "%s": %g, "%s": 0}`+"\n", sec*1000, n*test.cpu, metricGC, n*test.gc, metricCPU, n*2, metricIdle, n*test.idle, metricIdleGC)
+		}
+		if err := os.WriteFile(filepath.Join(dir, recording.MetricsFile), []byte(lines.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format, How: recording.Built}); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := recording.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rec.Close()
+		in := []*recording.Recording{rec}
+		r, err := Symptoms(in, query.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := test.gc / (2 - test.idle)
+		list := r.(*report.Symptoms).Symptoms
+		if len(list) > 0 != test.unusual {
+			t.Errorf("%s: %+v, and the share is %v", test.name, list, share)
+		}
+		for _, s := range list {
+			if got := float64(s.Part) / float64(s.Whole); s.Kind != report.SymptomGC || math.Abs(got-share) > 0.001 {
+				t.Errorf("%s: %+v is %v, want %v", test.name, s, got, share)
+			}
+		}
+		r, err = Timeline(in, query.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range r.(*report.Timeline).Points[1:] {
+			if math.Abs(p.GC-share*p.CPU) > 0.001 {
+				t.Errorf("%s: at %v, %v of %v cores collect, want %v", test.name, p.At, p.GC, p.CPU, share*p.CPU)
+			}
 		}
 	}
 }

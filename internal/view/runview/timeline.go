@@ -56,7 +56,11 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		p.Goroutines, p.Threads = cmp.Or(whole(recording.NumGoroutine), whole(metricGoroutines)), whole(recording.ProcessThreads)
 		p.Live, p.Alloc = whole(recording.HeapLive), rate(s, metricAllocs, before, i)
 		p.CPU = rate(s, recording.ProcessCPU, before, i)
-		p.GC = max(0, rate(s, metricGC, before, i)-rate(s, metricIdleGC, before, i)) // on cores that had other things to do
+		spent := func(name string) float64 { return rate(s, name, before, i) }
+		p.GC = collecting(p.CPU, spent)
+		if out.NoCPU {
+			p.GC = max(0, spent(metricGC)-spent(metricIdleGC))
+		}
 		out.Points = append(out.Points, p)
 		before = i
 	}
@@ -135,6 +139,18 @@ func rate(s *recording.Series, name string, from, to int) float64 {
 		return 0
 	}
 	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
+}
+
+// collecting returns how much of cpu, the CPU time of the process, went to the collector, but not on cores that had nothing else to do. What
+// the runtime counts is the time on a P, including the time that a thread waits for a core: on a busy machine it is a multiple of the CPU time.
+// So only the share of the collector in what the runtime counts is used.
+func collecting(cpu float64, counted func(metric string) float64) float64 {
+	idle := counted(metricIdleGC)
+	gc := max(0, counted(metricGC)-idle)
+	if spent := counted(metricCPU) - counted(metricIdle) - idle; spent > 0 {
+		gc *= cpu / spent
+	}
+	return min(gc, cpu)
 }
 
 // timeCharts shows goroutines over time, and cores, where it is known how many were busy, and collected garbage.

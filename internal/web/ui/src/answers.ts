@@ -1359,6 +1359,7 @@ export interface Symptoms {
   ref: string;
   length_ns: number;
   symptoms: Symptom[];
+  unknown?: SymptomKind[];
   notes?: string[];
 }
 

@@ -13,7 +13,7 @@ import { Keys, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import { Item, itemsFor } from "./menu";
 import { Model, Place, Window, ancestors, decode, follow, frameAt, matching, nameAt } from "./model";
-import { functionOf, readable } from "./names";
+import { functionOf, readable, shortest } from "./names";
 import { Notes, Problem, useActions } from "./parts";
 import { Pair, drift, get, go, put, state as latest } from "./state";
 import { PaletteContext } from "./theme";
@@ -64,7 +64,7 @@ export function SideBySide() {
   const failed = [mine, other].find((a) => a.error && !a.waiting && !a.data);
   if (failed && !after && !before) return <Problem error={failed.error!} />;
   if ((!after && !mine.error) || (!before && !other.error)) return <div class="blank" aria-busy="true" />;
-  return <Both before={other.error && !other.waiting ? undefined : before} after={mine.error && !mine.waiting ? undefined : after} names={[labeled(base, state.pairs, "base-tag"), labeled(ref, state.pairs, "tag")]} stale={mine.waiting || other.waiting} />;
+  return <Both before={other.error && !other.waiting ? undefined : before} after={mine.error && !mine.waiting ? undefined : after} names={[labeled(shortest(base, app.session.recordings), state.pairs, "base-tag"), labeled(shortest(ref, app.session.recordings), state.pairs, "tag")]} stale={mine.waiting || other.waiting} />;
 }
 
 /** labeled returns the name of a side, with its labels where these are what tells it from the other. */

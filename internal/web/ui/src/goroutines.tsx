@@ -33,7 +33,7 @@ export function GoroutinesView() {
     <div class="main page scrolls goroutines" tabIndex={0} role="region" aria-label="Goroutines">
       <div class="hero">
         <p class="big">{count(data.total)} <span>{data.total === 1 ? "goroutine" : "goroutines"}, in {count(places)} {places === 1 ? "place" : "places"}</span></p>
-        {compares && <p><span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{d > 0 ? "+" : ""}{count(d)}</span> <span class="quiet">against {count(data.before!.total)} {data.first_ns ? `in the first snapshot, after ${value(data.first_ns, "nanoseconds")}` : "before"}</span></p>}
+        {compares && <p>{d !== 0 && <span class={d > 0 ? "more" : "less"}>{d > 0 ? "+" : ""}{count(d)}</span>} <span class="quiet">{d === 0 ? "as many as" : `against ${count(data.before!.total)}`} {data.first_ns ? `in the first snapshot, after ${value(data.first_ns, "nanoseconds")}` : "before"}</span></p>}
         <p class="quiet">{[...states].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 6).map(([s, n]) => `${count(n)} ${s}`).join(" · ")}</p>
       </div>
       {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}

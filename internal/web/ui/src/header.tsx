@@ -6,7 +6,7 @@ import { Check, Failure, Recording } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { OpenFiles, SavedViews } from "./files";
-import { readable } from "./names";
+import { readable, shortest } from "./names";
 import { Icon, Link, copy } from "./parts";
 import { services, shelved } from "./fleet";
 import { filtersHere } from "./saved";
@@ -95,8 +95,8 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
           <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || besides.has(state.view) ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
             {base !== "" && base === ref && <option value={base} selected>against other labels</option>}
-            {others.map((r) => <option value={r.ref} selected={r.ref === base}>against {r.ref}</option>)}
-            {api.embedded && <option value={base} selected>against {base}</option>}
+            {others.map((r) => <option value={r.ref} selected={r.ref === base} title={r.ref}>against {shortest(r.ref, recordings)}</option>)}
+            {api.embedded && <option value={base} selected title={base}>against {shortest(base, recordings)}</option>}
           </select>
         </label>
       )}
@@ -115,13 +115,9 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
 
 const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
-/** describe names a recording as shortly as tells it from the others: a file without its folders, if no other one is called the same. */
+/** describe names a recording and its program. */
 function describe({ program, ref }: Recording, all: Recording[]): string {
-  const ending = (n: number, r: string) => r.split("/").slice(-n).join("/");
-  let n = 1;
-  const file = !/^[a-z]+:/.test(ref) && ref.includes("/");
-  while (file && ending(n, ref) !== ref && all.some((r) => r.ref !== ref && ending(n, r.ref) === ending(n, ref))) n++;
-  const name = file ? ending(n, ref) : ref;
+  const name = shortest(ref, all);
   return program && !name.includes(program) ? `${program} · ${name}` : name;
 }
 

@@ -113,7 +113,8 @@ function spelled(c: Chosen): string {
   return [...c].map(([key, values]) => `${key} ${values.size > 3 ? count(values.size) + " values" : [...values].map((v) => v || "(empty)").join(", ")}`).join(" and ");
 }
 
-const firstTraces = 1000;
+const firstTraces = 300; // stacks of a thousand are megabytes, and few people look at more
+const mostTraces = 3000;
 
 export function TracesView() {
   const app = useApp();
@@ -125,19 +126,24 @@ export function TracesView() {
   const list = data.traces ?? [];
   if (list.length === 0) return <Nothing head={data} />;
   const unit = unitOf(list.map((t) => t.value), data.total, data.unit);
+  const costs = list.map((t) => value(t.value, data.unit, unit));
+  const wide = Math.max(data.metric.length, ...costs.map((c) => c.length));
+  const labeled = list.some((t) => t.labels?.length);
+  // The roles are those that these elements have by themselves, unless style makes blocks of them.
   return (
     <div class="main page scrolls" tabIndex={0} role="region" aria-label="Samples">
       <p class="quiet">
         {list.length >= limit ? "Filters choose others; hone traces REF writes all of them." : `All ${count(list.length)} samples.`}
+        {list.length >= limit && limit < mostTraces && !app.api.embedded && <> <button class="small" onClick={() => go(put(state, "limit", String(mostTraces)), "replace")}>Show {count(mostTraces)}</button></>}
       </p>
       <Notes notes={data.notes} />
-      <table class="plain traces">
-        <thead><tr><th scope="col" class="num">{data.metric}</th><th scope="col">labels</th><th scope="col">stack, innermost frame first</th></tr></thead>
-        <tbody>
-          {list.map((t) => (
-            <tr>
-              <td class="num">{value(t.value, data.unit, unit)}</td>
-              <td>
+      <table class={"plain traces" + (labeled ? " labeled" : "")} role="table" style={{ "--wide": `${wide + 1}ch` }}>
+        <thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader" class="num">{data.metric}</th>{labeled && <th scope="col" role="columnheader">labels</th>}<th scope="col" role="columnheader">stack, innermost frame first</th></tr></thead>
+        <tbody role="rowgroup">
+          {list.map((t, i) => (
+            <tr role="row">
+              <td role="cell" class="num">{costs[i]}</td>
+              {labeled && <td role="cell">
                 {(t.labels ?? []).map((l) => {
                   const text = l.text ?? value(l.number ?? 0, l.unit ?? "");
                   return (
@@ -145,8 +151,8 @@ export function TracesView() {
                       onClick={() => go(add(state, "tag", l.key + "=" + exactly(text)))}>{l.key}={text}</button>
                   );
                 })}
-              </td>
-              <td>
+              </td>}
+              <td role="cell">
                 <Stack frames={t.frames} />
               </td>
             </tr>

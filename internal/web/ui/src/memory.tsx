@@ -4,7 +4,7 @@ import { useContext, useMemo } from "preact/hooks";
 import { GC, GCFinding, Mem, TimePoint, Timeline } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes } from "./chart";
 import { asked, shows, timed, useAnswer, useApp } from "./data";
-import { count, number, percent, value } from "./format";
+import { count, number, percent, unitOf, value } from "./format";
 import { exactly, short } from "./names";
 import { Bar, Link, Notes, Problem } from "./parts";
 import { href, put, to } from "./state";
@@ -167,6 +167,12 @@ export function GCView() {
     ["goal", data.goal_bytes ? bytes(data.goal_bytes) : undefined],
   ];
   const last = cycles.slice(-cyclesListed).reverse();
+  const column = (values: number[]) => { // in one unit
+    const most = Math.max(...values, 0);
+    const unit = unitOf(values, most, "nanoseconds");
+    return (v: number) => value(Math.round(v), "nanoseconds", unit);
+  };
+  const [pause, took, cpu] = [column(last.map((c) => c.pause_nanos)), column(last.map((c) => c.wall_nanos)), column((data.what_if ?? []).map((w) => w.cpu_nanos))];
   return (
     <div class="main page scrolls timeline" tabIndex={0} role="region" aria-label="Garbage collection">
       <div class="hero">
@@ -189,7 +195,7 @@ export function GCView() {
             <p class="quiet">if the program did the same</p>
             <table class="plain">
               <thead><tr><th scope="col" class="num">GOGC</th><th scope="col" class="num">CPU</th><th scope="col" class="num">largest goal</th><th scope="col"><span class="hidden">now</span></th></tr></thead>
-              <tbody>{data.what_if!.map((w) => <tr><td class="num">{w.gogc}</td><td class="num">{nanos(w.cpu_nanos)}</td><td class="num">{bytes(w.goal_bytes)}</td><td>{w.now ? "as it is" : ""}</td></tr>)}</tbody>
+              <tbody>{data.what_if!.map((w) => <tr><td class="num">{w.gogc}</td><td class="num">{cpu(w.cpu_nanos)}</td><td class="num">{bytes(w.goal_bytes)}</td><td>{w.now ? "as it is" : ""}</td></tr>)}</tbody>
             </table>
           </section>
         )}
@@ -198,7 +204,7 @@ export function GCView() {
           <div class="wide-table" tabIndex={0} role="region" aria-label="Cycles">
             <table class="plain">
               <thead><tr><th scope="col" class="num">cycle</th><th scope="col" class="num">at</th><th scope="col" class="num">pause</th><th scope="col" class="num">took</th><th scope="col" class="num">heap</th><th scope="col" class="num">live</th><th scope="col" class="num">goal</th></tr></thead>
-              <tbody>{last.map((c) => <tr><td class="num">{c.gc}</td><td class="num">{nanos(c.start_nanos)}</td><td class="num">{nanos(c.pause_nanos)}</td><td class="num">{nanos(c.wall_nanos)}</td><td class="num">{bytes(c.end_bytes)}</td><td class="num">{bytes(c.live_bytes)}</td><td class="num">{bytes(c.goal_bytes)}</td></tr>)}</tbody>
+              <tbody>{last.map((c) => <tr><td class="num">{c.gc}</td><td class="num">{nanos(c.start_nanos)}</td><td class="num">{pause(c.pause_nanos)}</td><td class="num">{took(c.wall_nanos)}</td><td class="num">{bytes(c.end_bytes)}</td><td class="num">{bytes(c.live_bytes)}</td><td class="num">{bytes(c.goal_bytes)}</td></tr>)}</tbody>
             </table>
           </div>
         </section>

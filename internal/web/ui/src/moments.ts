@@ -13,10 +13,11 @@ function exact(nanos: number): string {
 
 export const ns = (v: number) => value(Math.round(v), "nanoseconds");
 
-/** moment prints a time of the trace as exactly as a window of some width needs it. */
+/** moment prints a time of the trace as exactly as a window of some width needs it: 29.0ms, or 17.66s where seconds are in sight. */
 export function moment(t: number, width: number): string {
-  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(width / 1e6)) + 2));
-  return fixed(t / 1e6, digits) + "ms";
+  const [size, unit, more] = width < 1e9 ? [1e6, "ms", 2] as const : [1e9, "s", 3] as const;
+  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(width / size)) + more));
+  return fixed(t / size, digits) + unit;
 }
 
 export type Window = [from: number, to: number];

@@ -70,3 +70,12 @@ export function readable(rx: string): string {
   const plain = inner.replace(/\\([\\.+*?()|[\]{}^$])/g, "$1");
   return exactly(plain) === rx ? plain : rx;
 }
+
+/** shortest names a recording as shortly as tells it from the others: a file without its folders, if no other one is called the same. */
+export function shortest(ref: string, all: { ref: string }[]): string {
+  const ending = (n: number, r: string) => r.split("/").slice(-n).join("/");
+  let n = 1;
+  const file = !/^[a-z]+:/.test(ref) && ref.includes("/");
+  while (file && ending(n, ref) !== ref && all.some((r) => r.ref !== ref && ending(n, r.ref) === ending(n, ref))) n++;
+  return file ? ending(n, ref) : ref;
+}

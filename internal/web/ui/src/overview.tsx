@@ -4,7 +4,7 @@ import { Top, TopRow, Waits } from "./api";
 import { asked, baseOf, metricOf, recordingOf, useAnswer, useApp, waiting } from "./data";
 import { Findings } from "./findings";
 import { count, duration, moment, percent, busyCores, unitOf, value } from "./format";
-import { exactly, nameOf, short } from "./names";
+import { exactly, nameOf, short, shortest } from "./names";
 import { Bar, Delta, Dot, Link, Nothing, Notes, Problem } from "./parts";
 import { RequestsInSight } from "./requests";
 import { SymptomList, useSymptoms } from "./symptoms";
@@ -40,11 +40,11 @@ export function OverviewView() {
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">
       <div class="hero">
         <p class="big">{value(d.total, d.unit)} <span>{d.metric}</span></p>
-        {d.before && <p>before: {value(d.before.total, d.unit)}, <Delta from={d.before.total} to={d.total} unit={d.unit} /> <span class="quiet">against {baseOf(app)}</span></p>}
+        {d.before && <p>before: {value(d.before.total, d.unit)}, <Delta from={d.before.total} to={d.total} unit={d.unit} /> <span class="quiet" title={baseOf(app)}>against {shortest(baseOf(app), session.recordings)}</span></p>}
         <p class="quiet">
           {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
           {cores > 0 ? `, ${cores > 1 ? busyCores(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
-          {hottest && <> · hottest function: <b>{short(nameOf(hottest))}</b>, flat {percent(hottest.flat, d.total)}</>}
+          {hottest && <>{d.duration_nanos ? " · " : ""}hottest function: <b>{short(nameOf(hottest))}</b>, flat {percent(hottest.flat, d.total)}</>}
         </p>
       </div>
       <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />
@@ -120,8 +120,9 @@ function Next({ to: s, title, children }: { to: State; title: string; children: 
 
 export function Rows({ title, doc, top, of, more }: { title: string; doc: string; top: Top; of: (r: TopRow) => number; more: State }) {
   const { state } = useApp();
-  const most = Math.max(...(top.rows ?? []).map((r) => Math.abs(of(r))), 0);
-  const unit = unitOf((top.rows ?? []).map(of), top.total, top.unit);
+  const rows = (top.rows ?? []).filter((r) => of(r) !== 0 || r.before); // callers that cost nothing by themselves only fill up the list
+  const most = Math.max(...rows.map((r) => Math.abs(of(r))), 0);
+  const unit = unitOf(rows.map(of), top.total, top.unit);
   return (
     <section class="card">
       <h2>{title}</h2>
@@ -129,7 +130,7 @@ export function Rows({ title, doc, top, of, more }: { title: string; doc: string
       <table class="plain">
         <thead class="hidden"><tr><th scope="col">value</th><th scope="col">{top.before ? "change" : "of total"}</th><th scope="col">share</th><th scope="col">function</th></tr></thead>
         <tbody>
-          {(top.rows ?? []).map((r) => (
+          {rows.map((r) => (
             <tr>
               <td class="num">{value(of(r), top.unit, unit)}</td>
               {top.before ? <td class="num"><Delta from={r.before ? of({ ...r, ...r.before }) : 0} to={of(r)} unit={top.unit} chosen={unit} /></td> : <td class="num">{percent(of(r), top.total)}</td>}

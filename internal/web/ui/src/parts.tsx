@@ -115,13 +115,14 @@ export function Message({ title, children }: { title: string; children?: Compone
 
 export function Problem({ error }: { error: Failure }) {
   const { state } = useApp();
-  const filtered = !error.away && state.pairs.some(([k]) => !k.startsWith("ui.") && k !== "ref" && k !== "metric" && k !== "base");
+  const filtered = !error.away && state.pairs.some(([k]) => !k.startsWith("ui.") && k !== "ref" && k !== "metric" && k !== "base" && k !== "arg");
   return (
     <div class="message problem" role="alert">
       <h2>{error.message}</h2>
-      {error.hint && <p><code>{error.hint}</code></p>}
+      {error.hint && <p>{error.hint}</p>}
+      {!error.away && get(state, "arg") !== "" && <p><button onClick={() => go(put(put(state, "arg", ""), "ui.sel", ""))}>Choose another function</button></p>}
       {filtered && (
-        <p><button onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => k === "ref" || k === "metric" || k === "base") })}>
+        <p><button onClick={() => go({ ...state, pairs: state.pairs.filter(([k]) => k === "ref" || k === "metric" || k === "base" || k === "arg") })}>
           Remove all filters
         </button></p>
       )}

@@ -443,7 +443,7 @@ export function Strip() {
           </>
         )}
       </div>
-      <span class="said wide" title={text}>{said && <><b>{said.when}</b> · {lane!.lines.filter((l) => l.name !== "GC").map((l) => <span class="series"><Swatch line={l} />{said.values.get(l.name)} </span>)}</>}</span>
+      <span class="said wide" title={text}>{said && <><b>{said.when}</b> · {lane!.lines.map((l) => <span class="series"><Swatch line={l} />{l.name} {said.values.get(l.name)} </span>)}</>}</span>
     </div>
   );
 }
