@@ -73,13 +73,22 @@ func (w *parallelWriter) write(s *side) (*Parallel, error) {
 	std := func(path string) string { return w.coder.std(path) }
 	fmt.Fprintf(&body, "func %s(t *testing.T) {\nif %s.Getenv(%q) == \"\" {\nt.Skip(\"the search for races alone runs this\")\n}\n", parallelMade, std("os"), ParallelOrder)
 	for _, g := range w.groups {
-		fmt.Fprintf(&body, "honeParallel(%d, func() []func() {\n%s\nreturn []func(){\n", len(w.groups), g.setup)
+		fmt.Fprintf(&body, "{\nmade := func() []func() {\n%s\nreturn []func(){\n", g.setup)
 		for _, i := range g.calls {
 			fmt.Fprintf(&body, "%s\nfunc() {\n%s%d\n%s\n},\n%s\n", groupMark, parallelMark, i, w.calls[i].Text, groupEnd)
 		}
-		body.WriteString("}\n})\n")
+		body.WriteString("}\n}\n")
+		if len(g.ends) > 1 {
+			body.WriteString("honeEach(made")
+			for _, end := range g.ends {
+				fmt.Fprintf(&body, ", %d", end)
+			}
+			body.WriteString(")\n")
+		}
+		fmt.Fprintf(&body, "honeParallel(%d, made)\n}\n", len(w.groups))
 	}
 	body.WriteString("}\n")
+	fmt.Fprintf(&body, eachCode, std("strconv"), std("os"), ParallelOrder, std("sync"))
 	fmt.Fprintf(&body, parallelCode, std("strconv"), std("os"), ParallelOrder, std("time"), manyGroups, std("sync"), manyGroups, std("time"), std("time"), std("time"))
 	file := callsWriter{name: callsFile, calls: w.calls}
 	out := &Parallel{}
@@ -90,6 +99,33 @@ func (w *parallelWriter) write(s *side) (*Parallel, error) {
 	out.Files, out.Calls = []ParallelFile{made}, calls
 	return out, nil
 }
+
+// eachCode calls one function after the other, each from several goroutines. Where all functions are called beside each other, a lock of one of
+// them puts accesses of the others in an order, and hides what is in the first use of each.
+const eachCode = `
+func honeEach(made func() []func(), ends ...int) {
+	seed, _ := %s.Atoi(%s.Getenv(%q))
+	calls, from := made(), 0
+	for _, end := range ends {
+		some := calls[from:end]
+		from = end
+		var done %s.WaitGroup
+		start := make(chan struct{})
+		for g := 0; g < 3; g++ {
+			done.Add(1)
+			go func() {
+				defer done.Done()
+				<-start
+				for i := range some {
+					honeCall(some[(i+seed)%%len(some)])
+				}
+			}()
+		}
+		close(start)
+		done.Wait()
+	}
+}
+`
 
 // Nothing synchronizes the goroutines between their calls: that would put accesses in an order that they do not have, and hide what is
 // looked for. Two that access the same at different times are enough for the detector. Each pass makes the shared value anew, as some

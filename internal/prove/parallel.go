@@ -143,7 +143,7 @@ func (f *search) sound(ctx context.Context, out map[*target][]*worker.Program) e
 				continue
 			}
 			if left[t] == nil {
-				left[t] = slices.DeleteFunc(f.candidates(t), func(p *worker.Program) bool { return !f.outside(p) })
+				left[t] = slices.DeleteFunc(f.candidates(t), func(p *worker.Program) bool { return !f.outside(p) || f.printsOwn(p) })
 			}
 			if len(left[t]) > 0 {
 				prog := cloneProgram(left[t][0])
@@ -216,6 +216,39 @@ func (f *search) outside(p *worker.Program) bool {
 	})
 }
 
+// printsOwn reports whether a program hands what the package gave it to a parameter of any type, such as those of Println: to print the
+// package's own logger reads what its locks guard, but no program does that.
+func (f *search) printsOwn(p *worker.Program) bool {
+	var given func(v *worker.Value) bool
+	given = func(v *worker.Value) bool {
+		if step, i := int(v.Int>>8), int(v.Int&255); v.Kind == worker.Ref && step >= 0 && step < len(p.Steps) {
+			from := f.entries[p.Steps[step].Func]
+			return from.key != "" && i < len(from.results) && refers(from.results[i])
+		}
+		return slices.ContainsFunc(v.Elems, func(e worker.Value) bool { return given(&e) })
+	}
+	for _, s := range p.Steps {
+		for i, t := range f.entries[s.Func].params {
+			if list, ok := t.Underlying().(*types.Slice); ok {
+				t = list.Elem()
+			}
+			if i < len(s.Args) && isAny(t) && given(&s.Args[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refers reports whether copies of a value share memory.
+func refers(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface, *types.Map, *types.Slice, *types.Struct:
+		return true
+	}
+	return false
+}
+
 // panics reports whether a program panicked.
 func panics(s *worker.Seen) bool {
 	return slices.ContainsFunc(s.Lines, func(l worker.Line) bool { return l.Layer == worker.LayerPanic && l.Text != "returns" })
@@ -237,11 +270,12 @@ type parallelGroup struct {
 	of    string
 	setup string
 	calls []int
+	ends  []int // of the calls of each function
 }
 
 // own adds calls with values of their own: what goroutines share is what the package keeps.
 func (w *parallelWriter) own(sound map[*target][]*worker.Program) {
-	var calls []int
+	var calls, ends []int
 	each := max(1, parallelOwn/max(1, len(sound))) // so that the last functions have their turn
 	for _, t := range w.targets {
 		if !t.method && w.guards.settings(t.key) {
@@ -261,9 +295,12 @@ func (w *parallelWriter) own(sound map[*target][]*worker.Program) {
 			before, text, _ := strings.Cut(text, "\x00")
 			calls = w.add(calls, ParallelCall{Name: t.name, Text: before + "\n" + text})
 		}
+		if n := len(calls); n > 0 && (len(ends) == 0 || n > ends[len(ends)-1]) {
+			ends = append(ends, n)
+		}
 	}
 	if len(calls) > 0 {
-		w.groups = append(w.groups, parallelGroup{calls: calls})
+		w.groups = append(w.groups, parallelGroup{calls: calls, ends: ends})
 	}
 }
 

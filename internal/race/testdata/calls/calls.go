@@ -4,6 +4,7 @@ package calls
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand"
 	"strings"
 	"sync"
@@ -168,4 +169,26 @@ func (s *Schema) Validate(text string) bool {
 		s.end = 1 + strings.Index(s.Pattern+" ", " ")
 	}
 	return strings.Contains(text, s.Pattern[:s.end-1])
+}
+
+// A Writer counts what is written. It is safe for concurrent use.
+type Writer struct {
+	mu  sync.Mutex
+	len int
+}
+
+var std = &Writer{}
+
+// Standard returns the Writer of Print.
+func Standard() *Writer { return std }
+
+// Print writes to the standard Writer. To print that Writer reads its length without the lock.
+func Print(args ...any) { std.Print(args...) }
+
+// Print writes to one.
+func (w *Writer) Print(args ...any) {
+	text := fmt.Sprint(args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.len += len(text)
 }
