@@ -74,7 +74,7 @@ func TestAdviseExamples(t *testing.T) {
 		{dir: "hi", pkg: "./stage8", record: []string{"-bench=Hi$", "-benchtime=500000x"}, want: []want{{"get-without-put", "colors.Get()", true}}},
 		{dir: "havlak", pkg: "./stage1", record: []string{"-bench=/loops=7600$", "-benchtime=60x"}, want: []want{{"map-by-pointer", "number[", true}, {"map-as-set", "", true}}},
 		{dir: "havlak", pkg: "./stage2", record: []string{"-bench=/loops=7600$", "-benchtime=60x"}, want: []want{{"map-as-set", "", true}}},
-		{dir: "havlak", pkg: "./stage4", record: []string{"-bench=/loops=7600$", "-benchtime=300x"}, want: []want{{"scratch-per-call", "make(", false}}},
+		{dir: "havlak", pkg: "./stage4", record: []string{"-bench=/loops=7600$", "-benchtime=300x"}, want: []want{{"scratch-per-call", "make(", true}}},
 		{dir: "havlak", pkg: "./stage5", record: []string{"-bench=/loops=7600$", "-benchtime=300x"}, want: []want{{"list-per-round", "var body", true}}},
 		{dir: "havlak", pkg: "./stage6", record: []string{"-bench=/loops=7600$", "-benchtime=700x"}, none: true},
 		{dir: "leftpad", pkg: "./v1", record: []string{"-bench=Leftpad/len=100$", "-benchtime=300000x"}, want: []want{{"concat-loop", "s = string(chr) + s", true}}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -58,7 +59,7 @@ func Calls(p *profile.Profile) []Call {
 	for s, w := range sums {
 		out = append(out, Call{s, w})
 	}
-	slices.SortFunc(out, func(a, b Call) int {
+	order.Stable(out, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.Offset, b.Offset))
 	})
 	return out

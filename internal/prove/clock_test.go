@@ -23,7 +23,7 @@ import "time"
 var calls int
 
 func Wait(n int) int {
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(100 * time.Millisecond)
 	if calls++; calls > LIMIT {
 		return n + 1
 	}

@@ -331,6 +331,12 @@ func TestPageTags(t *testing.T) {
 	p.wait(`document.querySelector(".pill") !== null && location.search.includes("tag=")`)
 	p.settled()
 	p.visit("/traces")
+	if n := eval[int](p, `document.querySelectorAll(".traces tbody tr").length`); n != 300 {
+		t.Errorf("%d traces at first, want 300", n)
+	}
+	p.click("main .quiet button", "Show 3000")
+	p.wait(`location.search.includes("limit=3000")`)
+	p.settled()
 	if got := p.text("main > * > .quiet"); !strings.Contains(got, "All 600 samples") {
 		t.Errorf("traces say %q", got)
 	}
@@ -466,7 +472,8 @@ func TestPageAccessibility(t *testing.T) {
 					path = view + "?limit=50&" + query // more of the same takes half a minute
 				}
 				p.visit(path)
-				if problem := p.text(".problem"); problem != "" {
+				// Whether a trace has CPU samples shows when it is read.
+				if problem := p.text(".problem"); problem != "" && !strings.Contains(problem, "has no CPU samples") {
 					t.Errorf("%s shows a problem: %s", path, problem)
 				}
 				p.accessible(path, "html")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A cause is a function because of which a service costs more or less.
@@ -249,7 +251,7 @@ func (c *comparison) cause(f int32, out []bool) *cause {
 			all.callers = append(all.callers, payer{g, share})
 		}
 	}
-	slices.SortFunc(all.callers, func(a, b payer) int {
+	order.Stable(all.callers, func(a, b payer) int {
 		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.function, b.function))
 	})
 	all.callers = all.callers[:min(len(all.callers), mostPayers)]
@@ -270,7 +272,7 @@ func (c *comparison) cause(f int32, out []bool) *cause {
 			parts = append(parts, part{int32(g), math.Abs(d)})
 		}
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(b.d, a.d), cmp.Compare(a.f, b.f)) })
+	order.Stable(parts, func(a, b part) int { return cmp.Or(cmp.Compare(b.d, a.d), cmp.Compare(a.f, b.f)) })
 	for _, p := range parts[:min(len(parts), mostWith)] {
 		all.with = append(all.with, p.f)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
@@ -149,7 +150,7 @@ func (n *Noticer) step(ctx context.Context, t *tenant, from time.Time) error {
 		if err != nil {
 			return err
 		}
-		slices.SortStableFunc(lines, func(a, b store.Line) int {
+		order.Stable(lines, func(a, b store.Line) int {
 			return strings.Compare(a.Labels.Get(store.ServiceLabel), b.Labels.Get(store.ServiceLabel))
 		})
 		for len(lines) > 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/fleet/connect"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -291,7 +292,7 @@ func (s *Server) series(c *call) error {
 			}
 		}
 	}
-	slices.SortFunc(out.LabelsSet, func(a, b labelSet) int {
+	order.Stable(out.LabelsSet, func(a, b labelSet) int {
 		return slices.CompareFunc(a.Labels, b.Labels, func(a, b labelPair) int {
 			return strings.Compare(a.Name+"\x00"+a.Value, b.Name+"\x00"+b.Value)
 		})

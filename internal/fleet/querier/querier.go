@@ -9,7 +9,6 @@ import (
 	"context"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/connect"
 	"github.com/hone-perf/hone/internal/fleet/message"
 	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -176,7 +176,7 @@ func typesOf(all []store.Series) []profileType {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b profileType) int { return strings.Compare(a.ID, b.ID) })
+	order.Stable(out, func(a, b profileType) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet/connect"
 	"github.com/hone-perf/hone/internal/fleet/message"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -65,7 +66,7 @@ func (s *Server) selectSeries(c *call) error {
 				one.Labels = append(one.Labels, labelPair{name, v})
 			}
 		}
-		slices.SortFunc(one.Labels, func(a, b labelPair) int { return cmp.Compare(a.Name, b.Name) })
+		order.Stable(one.Labels, func(a, b labelPair) int { return cmp.Compare(a.Name, b.Name) })
 		level := store.NatureOf(ref.kind, ref.typ.Type, false) == store.Level
 		for _, p := range l.Points {
 			v := float64(p.Values[k])
@@ -81,7 +82,7 @@ func (s *Server) selectSeries(c *call) error {
 		}
 	}
 	if m.Limit != nil && *m.Limit > 0 && int64(len(all)) > *m.Limit {
-		slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.total, a.total) })
+		order.Stable(all, func(a, b ranked) int { return cmp.Compare(b.total, a.total) })
 		all = all[:*m.Limit]
 	}
 	var out selectSeriesResponse

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet/body"
 	"github.com/hone-perf/hone/internal/fleet/settings"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 )
 
@@ -65,7 +66,7 @@ func (c *Config) readLimits(v settings.Value) {
 		entries = append(entries, e)
 	})
 	// The limits of one tenant are those of all, but for what its own entry says.
-	slices.SortStableFunc(entries, func(a, b limitEntry) int { return min(len(a.tenant), 1) - min(len(b.tenant), 1) })
+	order.Stable(entries, func(a, b limitEntry) int { return min(len(a.tenant), 1) - min(len(b.tenant), 1) })
 	for _, e := range entries {
 		l := c.usual
 		for _, set := range e.set {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/event"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -285,7 +286,7 @@ func (w *Watcher) oldPins(ctx context.Context, now time.Time) error {
 	for _, tenant := range tenants {
 		pins, err := w.opt.Store.Pins(ctx, tenant)
 		errs = append(errs, err)
-		slices.SortFunc(pins, func(a, b store.Pin) int { return b.Made.Compare(a.Made) })
+		order.Stable(pins, func(a, b store.Pin) int { return b.Made.Compare(a.Made) })
 		of := map[string]int{}
 		for _, p := range pins[:min(len(pins), farthestPin)] {
 			if !strings.HasPrefix(p.Name, pinPrefix) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -92,7 +93,7 @@ func (s *Scraper) Deeper(ctx context.Context, d Deeper) (*Deep, error) {
 	if len(out.Parts) == 0 {
 		return nil, out.Err
 	}
-	slices.SortStableFunc(out.Parts, func(a, b DeepPart) int { return a.From.Compare(b.From) })
+	order.Stable(out.Parts, func(a, b DeepPart) int { return a.From.Compare(b.From) })
 	return out, nil
 }
 

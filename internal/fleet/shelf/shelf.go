@@ -29,6 +29,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/fleet/body"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/safefile"
@@ -373,7 +374,7 @@ func (s *Shelf) List(tenant string) []Entry {
 			out = append(out, *e)
 		}
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return cmp.Or(b.Made.Compare(a.Made), cmp.Compare(a.ID, b.ID)) })
+	order.Stable(out, func(a, b Entry) int { return cmp.Or(b.Made.Compare(a.Made), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 

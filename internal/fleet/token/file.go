@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/safefile"
 )
@@ -206,7 +207,7 @@ func (f *File) List() ([]Token, error) {
 	defer f.mu.Unlock()
 	err := f.load()
 	out := slices.Clone(f.tokens)
-	slices.SortFunc(out, func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
+	order.Stable(out, func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 

@@ -99,7 +99,7 @@ func (k *Keeper) text(s string) uint32 {
 
 // Object returns what was collected.
 func (k *Keeper) Object() recording.KeptObject {
-	slices.SortFunc(k.out.Symbols, func(a, b recording.KeptSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	order.Stable(k.out.Symbols, func(a, b recording.KeptSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	return k.out
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -271,6 +272,6 @@ func (s *Store) Pins(ctx context.Context, tenant string) ([]store.Pin, error) {
 		}
 		out = append(out, pin)
 	}
-	slices.SortFunc(out, func(a, b store.Pin) int { return strings.Compare(a.Name, b.Name) })
+	order.Stable(out, func(a, b store.Pin) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }

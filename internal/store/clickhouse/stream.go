@@ -11,6 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -194,7 +195,7 @@ func (s *Store) spans(ctx context.Context, q *store.Query) ([]span, error) {
 			out = append(out, span{stream: st, profiles: counts[i], first: first[i], last: last[i]})
 		}
 	}
-	slices.SortFunc(out, func(a, b span) int { return a.compare(b.stream) })
+	order.Stable(out, func(a, b span) int { return a.compare(b.stream) })
 	return out, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -59,7 +60,7 @@ func (s *Store) Series(ctx context.Context, q store.Query) ([]store.Series, erro
 		for _, one := range all {
 			out = append(out, *one)
 		}
-		slices.SortFunc(out, func(a, b store.Series) int {
+		order.Stable(out, func(a, b store.Series) int {
 			return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Labels.String(), b.Labels.String()),
 				strings.Compare(store.TypesText(a.Types), store.TypesText(b.Types)))
 		})

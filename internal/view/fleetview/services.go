@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
@@ -113,7 +114,7 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 		slices.Sort(r.Kinds)
 		out.Rows = append(out.Rows, *r)
 	}
-	slices.SortFunc(out.Rows, func(a, b report.ServiceRow) int {
+	order.Stable(out.Rows, func(a, b report.ServiceRow) int {
 		return cmp.Or(cmp.Compare(b.Cores, a.Cores), cmp.Compare(b.Live, a.Live), cmp.Compare(a.Service, b.Service))
 	})
 	for _, r := range out.Rows[:min(len(out.Rows), mostSeries)] {
