@@ -72,6 +72,7 @@ type CompareRow struct {
 	Warnings []string  `json:"warnings,omitempty"`
 
 	Ratio, Lo, Hi float64 `json:"-"`
+	Slowest       float64 `json:"-"` // the largest new/old of any pair; 0 where there are none
 }
 
 // A CompareMean is the geometric mean of the changes of rows in one unit.

@@ -142,6 +142,9 @@ func duelRow(b *recording.DuelBenchmark, unit string, dim Unit, plan stat.Plan) 
 	}
 	r := rowOf(dim, before, after, plan.Within, c)
 	r.Pkg, r.Name, r.How = b.Pkg, b.Name, b.How
+	if positive && len(ds) > 0 {
+		r.Slowest = math.Exp(slices.Max(ds))
+	}
 	return r
 }
 
