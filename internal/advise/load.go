@@ -119,7 +119,7 @@ func openTree(ctx context.Context, dir string, flags []string, in []*recording.R
 	t := &tree{
 		ctx: ctx, dir: dir, env: command.Env, about: about, std: map[string]bool{}, places: map[string]string{}, classes: map[cost.LineKey]cost.Class{}, apart: map[string][]span{},
 	}
-	opt := gosrc.Options{Dir: dir, GOROOT: about.GOROOT, GOMODCACHE: about.GOMODCACHE}
+	opt := gosrc.Options{Dir: dir, Own: true, GOROOT: about.GOROOT, GOMODCACHE: about.GOMODCACHE}
 	if gomod := about.GOMOD; gomod != "" && gomod != os.DevNull {
 		t.dir = filepath.Dir(gomod)
 		text, err := os.ReadFile(gomod)

@@ -43,6 +43,7 @@ type Options struct {
 	Within     string   // folder that files have to be in, if they are not of Go or its module cache; "" means WithinVariable, or any
 	SearchPath []string // folders to look into for files as recorded
 	TrimPath   []string // what to cut from the start of recorded files before that
+	Own        bool     // files of the checkout come before those of another one that they were recorded in
 	GOROOT     string   // "" means that of the go command
 	GOMODCACHE string   // "" means that of the go command
 	SDK        string   // folder with further Go versions, in go1.22.3 and the like; "" means sdk in the home folder

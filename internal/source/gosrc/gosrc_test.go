@@ -504,3 +504,20 @@ func TestResolve(t *testing.T) {
 		t.Errorf("module cache %s in GOPATH %s", got.GOMODCACHE, root)
 	}
 }
+
+// TestOwn holds that advice is about the checkout where hone runs, though the one where the program was built is still there.
+func TestOwn(t *testing.T) {
+	const mod = "module example.com/app\n"
+	root := lay(t, map[string]string{
+		"here/go.mod": mod, "here/cmd/main.go": code("main", "func main() {", "}"),
+		"there/go.mod": mod, "there/cmd/main.go": code("main", "func main() {", "}"),
+	})
+	here, there := filepath.Join(root, "here", "cmd", "main.go"), filepath.Join(root, "there", "cmd", "main.go")
+	for own, want := range map[bool]string{true: here, false: there} {
+		f := New(Options{Dir: filepath.Join(root, "here"), Own: own, GOROOT: root + "/go", GOMODCACHE: root + "/mod", SDK: root + "/sdk", MainModule: "example.com/app"})
+		got, err := f.Find(t.Context(), Frame{"main.main", there, 3})
+		if err != nil || got.Path != want {
+			t.Errorf("own %v: %q, %v, want %s", own, got.Path, err, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package gosrc
 import (
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/filename"
@@ -21,7 +22,9 @@ func (s *search) asRecorded() bool {
 	case s.inCache(name), root != "" && want == version:
 		c.exact = true
 	case root == "":
-		c.ours = s.inCheckout(name)
+		if c.ours = s.inCheckout(name); s.opt.Own && !c.ours && (s.mainModule() || s.suffix()) {
+			return true
+		}
 	case want == "":
 		c.notes = []string{"the profile does not name the Go version of the program; this file is from " + version}
 	default:
@@ -115,7 +118,9 @@ func (s *search) suffix() bool {
 	}
 	switch len(names) {
 	case 0:
-		s.tried = append(s.tried, "no file below "+tree.dir+" is called "+baseName(s.name))
+		if why := "no file below " + tree.dir + " is called " + baseName(s.name); !slices.Contains(s.tried, why) {
+			s.tried = append(s.tried, why)
+		}
 		return false
 	case 1:
 	default:
