@@ -33,8 +33,8 @@ const leastGain = 0.05
 // leastForMore is how much of its time a benchmark has to save for sure that allocates more for it.
 const leastForMore = 0.05
 
-// A patch with which each of a few pairs takes less than half the time is faster, whatever a busy machine left no time to find out: fewer pairs
-// than compare asks for cannot be certain of a percent, but that identical code seems twice as fast so often in a row does not happen.
+// A patch with which each of a few pairs takes less than half the time counts as faster where a busy machine left no time for the pairs that
+// compare asks for. How often identical code would seem so is not measured; what is kept by this still has to pass everything else.
 const (
 	clearPairs = 4
 	clearRatio = 0.5
