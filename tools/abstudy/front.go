@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/duel"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/stat"
 )
@@ -21,7 +22,11 @@ func (s *study) askHone(ctx context.Context, old, new duel.Side, change int) err
 	if err != nil {
 		return err
 	}
-	args := []string{"compare", "--json", "--no-why", "--budget", s.budget.String(), "--bench", s.bench}
+	file := filepath.Join(old.Dir, "study.hone")
+	if err := os.RemoveAll(file); err != nil {
+		return err
+	}
+	args := []string{"compare", "-o", file, "--no-why", "--budget", s.budget.String(), "--bench", s.bench}
 	for _, side := range []duel.Side{old, new} {
 		version := side.Dir
 		if !s.sources {
@@ -29,15 +34,27 @@ func (s *study) askHone(ctx context.Context, old, new duel.Side, change int) err
 		}
 		args = append(args, version)
 	}
-	cmd := exec.CommandContext(ctx, hone, args...)
-	cmd.Dir = old.Dir
-	var out, wrong bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &wrong
 	began := time.Now()
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("hone compare: %w\n%s", err, wrong.Bytes())
+	if _, err := ask(ctx, old.Dir, hone, args...); err != nil {
+		return err
 	}
 	took := time.Since(began).Seconds()
+	text, err := ask(ctx, old.Dir, hone, "compare", file, "--json")
+	if err != nil {
+		return err
+	}
+	rec, err := recording.Open(file)
+	if err != nil {
+		return err
+	}
+	versions, err := recording.Versions.Read(rec)
+	if err != nil {
+		return err
+	}
+	pairs := map[string][]float64{}
+	for _, b := range versions.Benchmarks {
+		pairs[b.Name] = duel.Ratios(b.Pairs, b.Unit)
+	}
 	var answer struct {
 		Within float64
 		Rows   []struct {
@@ -47,7 +64,7 @@ func (s *study) askHone(ctx context.Context, old, new duel.Side, change int) err
 			Verdict           string
 		}
 	}
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
+	if err := json.Unmarshal(text, &answer); err != nil {
 		return fmt.Errorf("the answer of hone compare: %w", err)
 	}
 	var trials []trial
@@ -56,7 +73,8 @@ func (s *study) askHone(ctx context.Context, old, new duel.Side, change int) err
 			continue // what is counted is exact
 		}
 		trials = append(trials, trial{
-			Change: change, Bench: r.Name, Ratio: 1 + r.Change, Lo: 1 + r.Low, Hi: 1 + r.High, Within: answer.Within, Verdict: verdictOf(r.Verdict), N: r.N, Load: loadAverage(),
+			Change: change, Bench: r.Name, Ratio: 1 + r.Change, Lo: 1 + r.Low, Hi: 1 + r.High, Within: answer.Within, Verdict: verdictOf(r.Verdict), N: r.N,
+			Pairs: pairs[r.Name], Load: loadAverage(),
 		})
 	}
 	for i := range trials {
@@ -69,6 +87,19 @@ func (s *study) askHone(ctx context.Context, old, new duel.Side, change int) err
 		}
 	}
 	return nil
+}
+
+// ask runs hone, and returns what it writes.
+func ask(ctx context.Context, dir, hone string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, hone, args...)
+	cmd.Dir = dir
+	var wrong bytes.Buffer
+	cmd.Stderr = &wrong
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("hone compare: %w\n%s", err, wrong.Bytes())
+	}
+	return text, nil
 }
 
 // verdictOf is what a verdict about a cost says of the new side.

@@ -106,7 +106,7 @@ type trial struct {
 	Took    float64         `json:"took"`        // seconds
 	Whole   float64         `json:"whole"`       // with building and getting to know the benchmark
 	Pairs   []float64       `json:"pairs"`       // logarithms of ratios
-	N       int             `json:"n,omitempty"` // pairs, where hone does not say what they were
+	N       int             `json:"n,omitempty"` // how many, for logs from before hone was asked for them
 	InTurn  stat.Verdict    `json:"in_turn,omitempty"`
 	Medians float64         `json:"medians,omitempty"` // their ratio, in turn
 	Load    json.RawMessage `json:"load"`

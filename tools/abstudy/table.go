@@ -38,7 +38,27 @@ func tables(w io.Writer, budget time.Duration, files []string) error {
 	measured(w, all)
 	dealt(w, all, budget)
 	spreads(w, all)
+	fours(w, all)
 	return nil
+}
+
+// fours is how close to half or twice the time any four pairs of identical programs came that followed one another. hone fix counts a
+// benchmark as faster where each of at least four pairs takes less than half the time.
+func fours(w io.Writer, all []trial) {
+	n, most := 0, 0.0
+	for _, t := range all {
+		if t.Change != 0 {
+			continue
+		}
+		for i := 4; i <= len(t.Pairs); i++ {
+			n++
+			four := t.Pairs[i-4 : i]
+			most = max(most, slices.Min(four), -slices.Max(four))
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(w, "\n%d times four pairs in a row, of identical programs: at most, each was %.2f times as fast as the other\n", n, math.Exp(most))
+	}
 }
 
 // percent prints a share of so many.
