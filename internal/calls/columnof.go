@@ -8,16 +8,17 @@ import (
 )
 
 // CostsOf is like Costs, but only for some frames, such as the lines of one function; all other frames cost nothing. It skips stacks without
-// such a frame while they are still packed.
-func (b *Builder) CostsOf(some []bool) {
-	b.Flat, b.Cum = b.columnOf(b.Profile.Values(b.Type), some)
+// such a frame while they are still packed, or all that are not in through, which may be nil, if that is known already.
+func (b *Builder) CostsOf(some []bool, through profile.SampleSet) {
+	b.Flat, b.Cum = b.columnOf(b.Profile.Values(b.Type), some, through)
 	if b.Mean {
-		b.divs.flat, b.divs.cum = b.columnOf(b.Profile.Values(0), some)
+		b.divs.flat, b.divs.cum = b.columnOf(b.Profile.Values(0), some, through)
 	}
 }
 
-func (b *Builder) columnOf(values []int64, some []bool) (flat []int64, sums []Tally) {
+func (b *Builder) columnOf(values []int64, some []bool, through profile.SampleSet) (flat []int64, sums []Tally) {
 	x := b.narrow(some)
+	x.through = through
 	if len(x.frames) > profile.MaxSpread {
 		return b.Column(values)
 	}
@@ -54,6 +55,8 @@ type narrowed struct {
 	lists  locationLists
 	has    []bool // by location, whether it has some
 	set    *profile.LocationSet
+
+	through profile.SampleSet // that have one of these locations; nil where it is not known
 }
 
 func (b *Builder) narrow(some []bool) *narrowed {
@@ -85,7 +88,7 @@ func (x *narrowed) part(values []int64, from, to int) *columnPart {
 	spread := x.Profile.NewSpread(n, x.lists.of)
 	for i := from; i < to; i++ {
 		v := values[i]
-		if v == 0 || !x.Profile.HasAny(i, x.set) {
+		if v == 0 || !x.hasAny(i) {
 			continue
 		}
 		own, root := spread.Stack(i)
@@ -106,6 +109,13 @@ func (x *narrowed) part(values []int64, from, to int) *columnPart {
 		}
 	}
 	return &columnPart{flat, sums, spread}
+}
+
+func (x *narrowed) hasAny(i int) bool {
+	if x.through != nil {
+		return x.through.Has(uint32(i))
+	}
+	return x.Profile.HasAny(i, x.set)
 }
 
 // leaf returns the innermost frame on the stack of a sample, or -1 if there is none.

@@ -56,7 +56,12 @@ type FrameTable struct {
 	start []uint32
 	at    []int32
 	gaps  bool // some locations have no frames
+
+	rest int32 // the frame of all functions that do not matter, or -1
 }
+
+// Rests reports whether a frame is that of all functions that do not matter.
+func (t *FrameTable) Rests(f int) bool { return int(t.rest) == f }
 
 // frameKey is a report.Frame with its texts as numbers.
 type frameKey struct {
@@ -86,7 +91,14 @@ func (n *names) id(s string) int32 {
 
 // NewFrameTable numbers the frames of p. shorten is applied to file names first.
 func NewFrameTable(p *profile.Profile, d Detail, shorten func(string) string) *FrameTable {
+	return NewFrameTableOf(p, d, shorten, nil)
+}
+
+// NewFrameTableOf numbers the frames of some functions of p, and those of all others as one, the rest. Telling lines apart of which
+// nothing is shown would take longer than adding up those that are.
+func NewFrameTableOf(p *profile.Profile, d Detail, shorten func(string) string, some []bool) *FrameTable {
 	t := &FrameTable{
+		rest:  -1,
 		only:  pages.Make[int32](0, len(p.Locations)),
 		start: make([]uint32, 1, 64),
 	}
@@ -172,6 +184,14 @@ func NewFrameTable(p *profile.Profile, d Detail, shorten func(string) string) *F
 		}
 		for j := len(lines) - 1; j >= 0 && !l.Hidden; j-- {
 			ln := lines[j]
+			if some != nil && !some[ln.Function] {
+				if t.rest < 0 {
+					t.rest = int32(len(t.Frames))
+					t.Frames, t.Inlinable = append(t.Frames, report.Frame{PProf: d.pprof}), append(t.Inlinable, false)
+				}
+				t.at = append(t.at, t.rest)
+				continue
+			}
 			if n := whole[ln.Function] - 1; n >= 0 {
 				t.at = append(t.at, n)
 				t.Inlinable[n] = t.Inlinable[n] || j < len(lines)-1

@@ -114,7 +114,7 @@ func (s *splitter) split(entries []Entry, above int32) {
 	for i := range entries {
 		e := &entries[i]
 		b := &s.ended
-		if frame, inline, ok := t.next(above, &e.strand, t.Profile.StackAt(int(e.Sample))); ok {
+		if frame, inline, ok := t.next(above, &e.strand, t.stackOf(e.Sample)); ok {
 			k := s.of[frame]
 			if k == 0 {
 				s.below = append(s.below, branch{frame: frame})

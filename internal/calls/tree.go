@@ -26,7 +26,9 @@ type Tree struct {
 	Ratio    float64           // by which before is scaled
 	Collapse bool              // a frame that calls itself is one
 	Inverted bool              // callees above their callers
-	Starts   *Starts           // stacks begin with a frame; nil is the outermost one
+	partial  bool              // stacks begin at starts; else at their outermost frames
+	starts   []start
+	samples  []uint32 // by number in the tree, where several samples are one there; nil where each is itself
 
 	Nodes   []Call
 	Sums    []Sum   // by call, once the tree has grown
@@ -139,10 +141,10 @@ func (t *Tree) grow(open int64) {
 
 // enterAll puts all samples that count at the root.
 func (t *Tree) enterAll() {
-	if t.Starts != nil {
-		t.Entries = make([]Entry, len(t.Starts.samples))
+	if t.partial {
+		t.Entries = make([]Entry, len(t.starts))
 		for i := range t.Entries {
-			from := &t.Starts.samples[i]
+			from := &t.starts[i]
 			t.Entries[i] = Entry{from.sample, from.strand(t.Inverted)}
 		}
 		return
@@ -177,13 +179,13 @@ func (t *Tree) counts(sample uint32) bool {
 func (t *Tree) Find(path string, share float64) (uint32, error) {
 	if t.Nodes == nil {
 		var sum Sum
-		if t.Starts == nil {
-			for i := range t.Values {
-				t.Add(&sum, uint32(i))
+		if t.partial {
+			for i := range t.starts {
+				t.Add(&sum, t.starts[i].sample)
 			}
 		} else {
-			for i := range t.Starts.samples {
-				t.Add(&sum, t.Starts.samples[i].sample)
+			for i := range t.Values {
+				t.Add(&sum, uint32(i))
 			}
 		}
 		t.grow(max(1, int64(float64(sum.Weight)*share)))
@@ -251,6 +253,14 @@ func (t *Tree) addUp() {
 	for i := len(t.Nodes) - 1; i > RootCall; i-- {
 		t.Sums[t.Nodes[i].Parent].add(&t.Sums[i])
 	}
+}
+
+// stackOf returns the stack of a sample in the tree.
+func (t *Tree) stackOf(sample uint32) profile.Stack {
+	if t.samples != nil {
+		sample = t.samples[sample]
+	}
+	return t.Profile.StackAt(int(sample))
 }
 
 // Add adds a sample to a sum.

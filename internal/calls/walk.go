@@ -108,7 +108,7 @@ const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes th
 func newWalker(t *Tree, index callIndex) *walker {
 	n := len(t.Nodes)
 	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]Sum, n)}
-	if !t.Inverted && t.Starts == nil {
+	if !t.Inverted && !t.partial {
 		w.roots = make([]rootWay, t.Profile.NumRoots())
 	}
 	return w
@@ -127,7 +127,7 @@ type rootWay struct {
 // if the call is open and the entry has to go on from there.
 func (w *walker) walk(e *Entry) uint32 {
 	t := w.t
-	s, stack := &e.strand, t.Profile.StackAt(int(e.Sample))
+	s, stack := &e.strand, t.stackOf(e.Sample)
 	at, opened, there := w.enter(s, stack)
 	for there && opened {
 		run, n := stack.Run(int(s.Left), t.Inverted)

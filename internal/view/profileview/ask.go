@@ -144,6 +144,20 @@ func (a *question) costing() string {
 	return same.URL()
 }
 
+// A passing is the samples that cost something and have a function on their stacks.
+type passing struct{ samples profile.SampleSet }
+
+func (p passing) Size() int64 { return int64(8 * len(p.samples)) }
+
+// passing names the samples with a function among what is kept of a recording. It is "" where samples are not what a question adds up.
+func (a *question) passing(function string) string {
+	if by := a.query.By; a.Mean || by != "" && by != "function" && by != "line" {
+		return ""
+	}
+	same := query.Query{View: "passing", Arg: function, Metric: strconv.Itoa(a.Type), Steps: a.query.Steps, NoInlines: a.query.NoInlines}
+	return same.URL()
+}
+
 // SumAhead adds up what frames cost, before anybody asks, and gives up when enough says so. It reports whether it is known then.
 func SumAhead(rec *recording.Recording, q query.Query, enough func() bool) bool {
 	if !rec.Remembers() {

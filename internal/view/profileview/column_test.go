@@ -59,7 +59,7 @@ func TestColumn(t *testing.T) {
 					}
 				}
 				b.Type = k
-				b.CostsOf(some)
+				b.CostsOf(some, nil)
 				for f, g := range b.Cum {
 					if g.Seen = 0; g != want[f] || b.Flat[f] != wantFlat[f] {
 						t.Fatalf("%s, %+v, sample type %d: costs of some frames have %d and %+v for frame %d, want %d and %+v", name, d, k, b.Flat[f], g, f, wantFlat[f], want[f])

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -39,22 +40,34 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	if err != nil {
 		return nil, err
 	}
-	b, err := a.builder(true)
-	if err != nil {
-		return nil, err
-	}
 	names := make(map[string]bool)
-	matched := make([]bool, len(b.Table.Frames))
-	for f := range matched {
-		name := b.Table.Frames[f].Name
+	is := func(name string) bool {
 		is, known := names[name]
 		if !known {
 			is = rx.MatchString(name)
 			names[name] = is
 		}
-		matched[f] = is
+		return is
 	}
-	b.CostsOf(matched)
+	d, err := calls.DetailOf(a.query)
+	if err != nil {
+		return nil, err
+	}
+	d.Object = true
+	var some []bool // by function; nil where the base has others
+	if s == nil {
+		some = make([]bool, len(a.Profile.Functions))
+		for i := range some {
+			some[i] = is(a.Profile.Functions[i].Name)
+		}
+	}
+	b := calls.NewBuilder(a.Measure, calls.NewFrameTableOf(a.Profile, d, calls.PathTrimmer(a.query), some))
+	b.DropNegative = q.Positive
+	matched := make([]bool, len(b.Table.Frames))
+	for f := range matched {
+		matched[f] = !b.Table.Rests(f) && is(b.Table.Frames[f].Name)
+	}
+	b.CostsOf(matched, a.passed(b.Table.Frames, matched))
 	byName := make(map[string][]*calls.Node)
 	for _, n := range b.Graph(nil, matched).Nodes {
 		byName[n.Name] = append(byName[n.Name], n)
@@ -66,7 +79,7 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	l := lister{sources: in[0].Sources, fromStart: fromStart, failed: make(map[string]string)}
 	if s != nil {
 		l.before, l.scaled = s.builderBefore(b.Table), s.scaled
-		l.before.CostsOf(matched)
+		l.before.CostsOf(matched, nil)
 	}
 	for _, name := range sortedKeys(byName) {
 		f := report.SourceFunction{Name: name}
@@ -82,6 +95,25 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 		out.Functions = append(out.Functions, f)
 	}
 	return out, nil
+}
+
+// passed returns the samples with one of the frames that match, where a question before has found them, or nil.
+func (a *question) passed(frames []report.Frame, matched []bool) profile.SampleSet {
+	first := slices.Index(matched, true)
+	for f, ok := range matched {
+		if ok && frames[f].Name != frames[first].Name {
+			return nil
+		}
+	}
+	if first < 0 || frames[first].Name == "" {
+		return nil
+	}
+	name := a.passing(frames[first].Name)
+	if name == "" {
+		return nil
+	}
+	known, _ := recording.Recall[passing](a.rec, name)
+	return known.samples
 }
 
 // A lister puts listings together.

@@ -46,10 +46,14 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	trees := []*calls.Tree{side(false), side(true)}
 	starts := trees[0].StartsOf(frame)
+	// The page asks for the lines of the function next.
+	if name := a.passing(t.Table.Frames[frame].Name); name != "" && s == nil && q.By != "line" {
+		recording.Note(a.rec, name, passing{starts.Through(trees[0])})
+	}
 	part := q
 	part.Root = t.Text(frame)
 	half := func(of *calls.Tree) (report.FlameTree, error) {
-		of.Starts = starts
+		of.StartAt(starts)
 		f := &Flames{head: a.head, origins: origins, where: where, tree: of}
 		if s != nil {
 			f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
