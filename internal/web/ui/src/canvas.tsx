@@ -35,6 +35,7 @@ export interface Canvas {
 const brushes = new WeakMap<Model, Brush>();
 let pictures = 0;
 
+const spare = 80; // how much of a canvas may be out of sight at the bottom: more than a minimap
 const patience = 4; // milliseconds of a frame after which what is left to be written waits for the next one
 
 export function FlameCanvas(props: Canvas) {
@@ -65,22 +66,26 @@ export function FlameCanvas(props: Canvas) {
     // Asking for these has the page laid out first, so it is done only where nothing else says what they are.
     const { width, height } = measured.current ?? { width: s.clientWidth, height: s.clientHeight };
     if (width === 0 || height === 0) return;
-    if (c.width !== Math.round(width * dpr) || c.height !== Math.round(height * dpr)) {
+    const p = latest.current;
+    // The minimap below the picture comes and goes as one zooms. The canvas stays as it is meanwhile: with another size, all of it
+    // would be painted anew.
+    const had = c.width === Math.round(width * dpr) && !p.upward && !printing() ? parseFloat(c.style.height) || 0 : 0;
+    const tall = had > height && had - height <= spare ? had : height;
+    if (c.width !== Math.round(width * dpr) || c.height !== Math.round(tall * dpr)) {
       c.width = Math.round(width * dpr);
-      c.height = Math.round(height * dpr);
+      c.height = Math.round(tall * dpr);
       c.style.width = width + "px";
-      c.style.height = height + "px";
+      c.style.height = tall + "px";
       brush.forget();
     }
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
-    const p = latest.current;
     const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, flagged: p.flagged?.frames, selected: p.marks.selected, cursor: p.marks.cursor, hover: p.marks.hover };
     const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
     // A picture that was not there before appears at once; only what moves must not wait.
     const until = printing() || shown.current !== number ? Infinity : start + patience;
     if (shown.current !== number) brush.forget(); // another brush has painted since, or this one elsewhere
     shown.current = number;
-    const done = brush.paint({ ctx, width, height, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look, until);
+    const done = brush.paint({ ctx, width, height: tall, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look, until);
     if (!done) soon();
     // For those who wait or measure. Only the last entry stays: nobody looks at the others.
     c.dataset.paint = done ? "done" : "part";
@@ -228,7 +233,7 @@ export function FlameCanvas(props: Canvas) {
           e.preventDefault();
           f(e);
         }}>
-        <canvas ref={canvas} aria-hidden="true" />
+        <div class="sight" aria-hidden="true"><canvas ref={canvas} /></div>
         <div class="spacer" aria-hidden="true" style={{ height: Math.max(0, rows * rowHeight - size.height) + "px" }} />
         <Twin {...props} at={at} id={id} />
       </div>

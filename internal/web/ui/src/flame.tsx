@@ -15,9 +15,9 @@ import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
 import { Item, itemsFor } from "./menu";
-import { Minimap } from "./minimap";
+import { Minimap, paintAhead } from "./minimap";
 import { SideBySide, besideBase } from "./beside";
-import { App, asked, peek, useAhead, useAnswer, useApp } from "./data";
+import { App, asked, idle, peek, useAhead, useAnswer, useApp } from "./data";
 import { count, percent, value } from "./format";
 import { PaletteContext, safeColors, setSafeColors } from "./theme";
 import { functionOf, short } from "./names";
@@ -27,6 +27,8 @@ export function FlameView() {
   const app = useApp();
   return besideBase(app) ? <SideBySide /> : <OneFlame />;
 }
+
+const restful = 100; // milliseconds after a picture in which nobody does anything; most people look at it for longer
 
 function OneFlame() {
   const app = useApp();
@@ -133,6 +135,23 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   };
   useKeys(keys);
 
+  const crumbs = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (way.length > 0) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let left = false;
+    void idle().then(() => {
+      if (left) return;
+      timer = setTimeout(() => {
+        if (crumbs.current) paintAhead(model, crumbs.current, mode, palette); // else the view has gone meanwhile
+      }, restful);
+    });
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [model, mode, palette, way.length > 0]);
+
   const menu = (p: Place): Item[] => {
     const { frame, name } = subjectAt(model, p, above);
     const to = namesTo(p);
@@ -163,7 +182,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
             {!app.api.embedded && <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>}
           </div>
         </div>
-        <div class="crumbs">
+        <div class="crumbs" ref={crumbs}>
           <Breadcrumb steps={above} whole={data.whole} onZoom={(n) => zoomTo(above.slice(0, n).map((s) => s.name))} />
           <span class="quiet">
             {percent(viewValue, data.total)} of {value(data.total, data.unit)}

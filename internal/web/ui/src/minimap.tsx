@@ -6,12 +6,35 @@ import { percent } from "./format";
 import { Model, Place, ancestors, follow, from, nameAt, nodeAt } from "./model";
 
 const height = 44;
+const border = 1;
+
+// The picture of each whole, as painted last. It takes longer than all else of the first zoom, so it is painted ahead.
+const wholes = new WeakMap<Model, Whole>();
+
+interface Whole { canvas: HTMLCanvasElement; width: number; ratio: number; mode: ColorMode; palette: Palette }
+
+/** paintAhead paints the picture of the whole for a page where nothing is zoomed into yet, to lie below something. */
+export function paintAhead(model: Model, below: HTMLElement, mode: ColorMode, palette: Palette): void {
+  if (model.width > 0) wholeOf(model, below.clientWidth - 2 * border, mode, palette);
+}
+
+function wholeOf(model: Model, width: number, mode: ColorMode, palette: Palette): HTMLCanvasElement | undefined {
+  if (width <= 0) return undefined;
+  const ratio = globalThis.devicePixelRatio || 1;
+  const known = wholes.get(model);
+  if (known && known.width === width && known.ratio === ratio && known.mode === mode && known.palette === palette) return known.canvas;
+  const canvas = paintWhole(model, width, mode, palette);
+  wholes.set(model, { canvas, width, ratio, mode, palette });
+  return canvas;
+}
+
+const lineOf = (model: Model) => height / Math.max(model.rows.length, 8);
 
 export function Minimap({ model, names, mode, palette, onZoom }: {
   model: Model; names: string[]; mode: ColorMode; palette: Palette; onZoom: (names: string[]) => void;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
+  const [width, setWidth] = useState(wholes.get(model)?.width ?? 0);
   useEffect(() => {
     const observer = new ResizeObserver(() => canvas.current && setWidth(canvas.current.clientWidth));
     observer.observe(canvas.current!);
@@ -26,9 +49,9 @@ export function Minimap({ model, names, mode, palette, onZoom }: {
     return { row: 0, i: 0 };
   }, [model, names.join(";")]);
   const rows = model.rows.length;
-  const line = height / Math.max(rows, 8);
+  const line = lineOf(model);
   const scale = model.width > 0 ? width / model.width : 0;
-  const whole = useMemo(() => (width > 0 ? paintWhole(model, width, line, mode, palette) : undefined), [model, width, mode, palette]);
+  const whole = wholeOf(model, width, mode, palette);
   useLayoutEffect(() => {
     const c = canvas.current!;
     const ctx = c.getContext("2d", { alpha: false });
@@ -71,7 +94,7 @@ function way(model: Model, p: Place): string[] {
 }
 
 /** paintWhole paints the whole model once: zooming only moves what is marked in it. */
-function paintWhole(model: Model, width: number, line: number, mode: ColorMode, palette: Palette): HTMLCanvasElement {
+function paintWhole(model: Model, width: number, mode: ColorMode, palette: Palette): HTMLCanvasElement {
   const c = document.createElement("canvas");
   const dpr = globalThis.devicePixelRatio || 1;
   c.width = Math.round(width * dpr);
@@ -82,6 +105,7 @@ function paintWhole(model: Model, width: number, line: number, mode: ColorMode, 
   ctx.fillStyle = palette.paper;
   ctx.fillRect(0, 0, width, height);
   const shown = mode === "change" ? "origin" : mode;
+  const line = lineOf(model);
   const scale = model.width > 0 ? width / model.width : 0;
   const colors: string[] = []; // by frame
   for (const [d, r] of model.rows.entries()) {

@@ -59,7 +59,7 @@ interface Text {
 interface Layers {
   runs: Layer; // of what is narrow, where the reader has chosen the colors
   full: Map<string, Layer>; // by color
-  edges: Layer; // right of boxes and below them, where there is room
+  grounds: Layer; // of boxes with room for an edge right of them and below them
   hairs: Layer; // right of boxes that are too narrow for an edge
   pale: Map<string, Layer>; // what a search did not find
   found: Layer;
@@ -204,11 +204,17 @@ export class Brush {
     const p = look.palette;
     const outlined = isForced(p);
     const height = rowHeight - 1;
-    const to: Layers = { runs: [], edges: [], hairs: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [], smallStrong: [], smallWeak: [] };
+    const to: Layers = { runs: [], grounds: [], hairs: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [], smallStrong: [], smallWeak: [] };
     for (const d of lines) {
       const r = this.model.rows[w.top.row + d];
       if (r) this.line(s, r, d, w, scale, look, outlined, to);
       if (d > 0 && r?.rest) this.rest(s, r.rest, this.model.rows[w.top.row + d - 1], d, w, scale, look, to);
+    }
+    // Edges are what boxes leave of a ground below them, which is one for all neighbors. It takes half of the time that boxes with
+    // two edges each take.
+    if (p.edge !== "") {
+      ctx.fillStyle = p.edge;
+      fill(ctx, to.grounds, 0, rowHeight);
     }
     ctx.fillStyle = p.run;
     fill(ctx, to.runs, 0, height);
@@ -222,14 +228,6 @@ export class Brush {
       fill(ctx, boxes, 0, height);
     }
     ctx.globalAlpha = 1;
-    if (p.edge !== "") {
-      ctx.fillStyle = p.edge;
-      const { edges } = to;
-      for (let i = 0; i < edges.length; i += 3) {
-        if (edges[i + 2] > 0) ctx.fillRect(edges[i], edges[i + 1], edges[i + 2], height); // between two boxes
-        else ctx.fillRect(edges[i], edges[i + 1] + height, -edges[i + 2], rowHeight - height); // below a run of them
-      }
-    }
     ctx.globalAlpha = hairline;
     ctx.fillStyle = p.edge || p.paper;
     fill(ctx, to.hairs, 0, height);
@@ -330,12 +328,11 @@ export class Brush {
       else boxes.push(left, y, box);
       layer = gap === 0 ? boxes : undefined;
       end = right;
-      if (p.edge !== "" && hit) {
-        const { edges } = to;
-        if (gap > 0) {
-          edges.push(left + box, y, gap);
-          edges.push(left, y, -(right - left));
-        }
+      if (p.edge !== "" && hit && gap > 0) {
+        const { grounds } = to;
+        const at = grounds.length - 3;
+        if (at >= 0 && grounds[at + 1] === y && grounds[at] + grounds[at + 2] === left) grounds[at + 2] += right - left;
+        else grounds.push(left, y, right - left);
       }
       if (gap === 0 && hit && !outlined && right - left >= 3 * least) to.hairs.push(right - least, y, least);
       if (changes && (before === 0) !== (r.cum[i] === 0)) (before === 0 ? to.news : to.gone).push(left, y, box);
