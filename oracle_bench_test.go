@@ -313,7 +313,7 @@ func (o *benchOracle) testGenerated(t *testing.T) {
 
 // testWrapped holds that files in which the original finds nothing are read as if they were text.
 func (o *benchOracle) testWrapped(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(testrun.Size(4, 1)) {
 		plain, wrapped := t.TempDir(), t.TempDir()
 		var names []string
 		for i, f := range generateCleanBench(100 + seed) {

@@ -256,6 +256,9 @@ func (l *lab) testMerge(t *testing.T) {
 		{"base", append([]string{"-base=" + many[7]}, many[:20]...)},
 		{"missing among them", append([]string{many[1], "m/missing"}, many[2:5]...)},
 	} {
+		if testing.Short() && len(c.args) > 100 {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			l.check(t, check{subject: "merge", flags: "top " + c.name, inv: invocation{dir: ".", args: append([]string{"-top"}, c.args...)}})
 			l.check(t, check{subject: "merge", flags: "proto " + c.name, inv: invocation{dir: ".", args: append([]string{"-proto"}, c.args...)}, same: unzip})

@@ -19,6 +19,9 @@ func (l *lab) testShell(t *testing.T) {
 		t.Fatalf("testdata/oracle: %d scripts, %v", len(scripts), err)
 	}
 	for _, name := range shellSubjects {
+		if testing.Short() && !strings.HasPrefix(name, "hand-") {
+			continue
+		}
 		s := l.subject(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -159,7 +159,7 @@ func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 	case end.stopped.Load(), end.asked:
 		return "hone killed it because it did not exit when told to"
 	}
-	return "it was killed by something else"
+	return "another process sent it SIGKILL, or the kernel did because memory ran out"
 }
 
 // program says what is known about a program: from itself, and from the folder that it was built in.

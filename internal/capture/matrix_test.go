@@ -109,7 +109,7 @@ func TestRecordMatrix(t *testing.T) {
 				{name: "memory", code: 2, sudden: true, errs: "fatal error: ", cause: "fatal error: "},
 				{name: "signal INT", code: 130, signal: "SIGINT"},
 				{name: "signal TERM", code: 143, signal: "SIGTERM"},
-				{name: "signal KILL", code: 137, signal: "SIGKILL", sudden: true, cause: "it was killed by something else"},
+				{name: "signal KILL", code: 137, signal: "SIGKILL", sudden: true, cause: "another process sent it SIGKILL, or the kernel did because memory ran out"},
 				{name: "handler", code: 7, out: "cleaned up\n"},
 				{name: "ignore", out: "went on\n"},
 			} {

@@ -231,7 +231,7 @@ func TestRecordEndings(t *testing.T) {
 		{args: []string{"signal", "TERM"}, code: 143, signal: "SIGTERM"},
 		{args: []string{"signal", "HUP"}, code: 129, signal: "SIGHUP"},
 		{args: []string{"signal", "QUIT"}, code: 2, errs: "SIGQUIT: quit", cause: "SIGQUIT"},
-		{args: []string{"signal", "KILL"}, code: 137, signal: "SIGKILL", sudden: true, cause: "it was killed by something else"},
+		{args: []string{"signal", "KILL"}, code: 137, signal: "SIGKILL", sudden: true, cause: "another process sent it SIGKILL, or the kernel did because memory ran out"},
 		{args: []string{"handler"}, code: 7, out: "cleaned up\n"},
 		{args: []string{"ignore"}, out: "went on\n"},
 		{args: []string{"profiles"}, out: "its own profile has hotLoop\n", note: "its own CPU profiles"},

@@ -182,7 +182,12 @@ func Main(ctx context.Context, sys System, args []string) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintln(sys.Err, "hone: interrupted")
 	} else {
-		fmt.Fprintf(sys.Err, "hone: %s\n", render.Message(err.Error()))
+		text := err.Error()
+		var bad *badValue
+		if errors.As(err, &bad) && sys.Env(readerVariable) == readerTools {
+			text = bad.spell(sys.speller())
+		}
+		fmt.Fprintf(sys.Err, "hone: %s\n", render.Message(text))
 		for _, h := range hints(err, sys.speller()) {
 			fmt.Fprintf(sys.Err, "hint: %s\n", render.Message(h))
 		}
@@ -317,7 +322,9 @@ func (e *hinted) Unwrap() error { return e.error }
 func hints(err error, by hint.Speller) []string {
 	var out []string
 	var wrong *usageError
-	if errors.As(err, &wrong) && wrong.hint != "" {
+	var bad *badValue
+	_, typed := by.(flagSpeller) // by somebody who can ask for help with flags
+	if errors.As(err, &wrong) && wrong.hint != "" && (typed || !errors.As(err, &bad)) {
 		out = append(out, wrong.hint)
 	}
 	var h *hinted

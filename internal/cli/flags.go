@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/views"
@@ -60,12 +61,29 @@ func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error 
 		return usagef(hint, "unknown flag %s%s%s", dashes, name, meant)
 	case errors.As(err, &value):
 		f := value.GetFlag()
+		bad := &badValue{f.Name, value.GetValue(), value.Unwrap()}
 		if want := wantOf[f.Value.Type()]; want != "" {
-			return usagef(hint, "--%s %s: want %s", f.Name, quoted(value.GetValue()), want)
+			bad.error = errors.New("want " + want)
 		}
-		return usagef(hint, "--%s %s: %w", f.Name, quoted(value.GetValue()), value.Unwrap())
+		return &usageError{bad, hint}
 	}
 	return &usageError{err, hint}
+}
+
+// A badValue says that a flag does not take a value.
+type badValue struct {
+	flag, value string
+	error
+}
+
+func (e *badValue) Error() string {
+	return "--" + e.flag + " " + quoted(e.value) + ": " + e.error.Error()
+}
+func (e *badValue) Unwrap() error { return e.error }
+
+// spell says the same to those who may call a flag something else.
+func (e *badValue) spell(by hint.Speller) string {
+	return by.Option(hint.Option{Name: e.flag, Value: e.value}) + ": " + e.error.Error()
 }
 
 // wantOf says what the flags take whose own errors are those of strconv and time.

@@ -49,9 +49,9 @@ headers, bodies and URLs are saved as …, unless --keep-secrets is given.
 
 --record PACKAGE builds a server with a recorder inside, runs it, waits until it answers, and
 loads it. --pprof URL fetches profiles from a running server during the load. The report then
-also shows what each request costs, by function: CPU time, memory, waiting. With --record,
---trace or --flight 10s also shows what the slowest requests waited for, and --when
-'latency>200ms' --flight 10s does so for slow requests at any time of a long run.
+also shows what each request costs, by function: CPU time, memory, waiting. Add --trace or
+--flight 10s to --record, and it also shows what the slowest requests waited for. Add --when
+'latency>200ms' --flight 10s to catch slow requests at any time of a long run.
 
 hone only loads this machine and private networks, unless --allow-public is given.`
 

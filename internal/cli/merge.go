@@ -99,8 +99,8 @@ const mergeHelp = `Merge profiles into one file that any pprof can read. hone pg
 Labels and comments that look like passwords, keys or tokens are written as …, unless
 --keep-secrets is given. --strip removes all labels, comments and paths; functions and
 lines stay. With -o FILE.hone, --strip copies a recording without its sources, arguments,
-host, traces and program output. Of a selection of a store, such as store:api@-1h, -o FILE.hone
-writes a recording with all its kinds of profiles.`
+host, traces and program output. For profiles in a store, such as store:api@-1h, -o FILE.hone
+writes a recording with the profiles of all kinds.`
 
 // writeStripped writes a profile without labels, comments and paths.
 func writeStripped(w io.Writer, p *profile.Profile) error {

@@ -45,7 +45,7 @@ func pgoCommand(sys *System) *cobra.Command {
 	if !sys.names(cmd) {
 		return cmd
 	}
-	weights := cmd.Flags().StringArray("weight", nil, "give the profile REF the weight N instead of 1: `REF=N` (repeatable)")
+	weights := cmd.Flags().StringArray("weight", nil, "give REF the weight N, and profiles without --weight the weight 1: `REF=N` (repeatable)")
 	equal := cmd.Flags().Bool("equal", false, "give all profiles the same weight")
 	var options pgo.Options
 	cmd.Flags().Var(&sizeFlag{&options.MaxSize}, "max-size", "write at most SIZE: keep the hottest calls that fit (default: all)")

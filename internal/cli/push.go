@@ -22,8 +22,8 @@ import (
 
 const pushHelp = `Share a recording by a link, or send profiles to a hone server.
 
-With --service, their profiles become profiles of a service. A profile that was sent before is not
-stored twice.
+With --service, hone sends the profiles of the files to the store of the server, as profiles of that
+service. A profile that was sent before is not stored twice.
 
 Without --service, hone puts a recording on the shelf of the server and prints a link. The link
 opens in a browser, and every command takes it like a file. It works for 90 days, unless --expires
@@ -57,11 +57,11 @@ func pushCommand(sys *System) *cobra.Command {
 	var f pushFlags
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "send to the server at `URL`")
-	flags.StringVar(&f.service, "service", "", "send them as profiles of the service `NAME`")
+	flags.StringVar(&f.service, "service", "", "send the profiles to the store, as those of the service `NAME`")
 	flags.StringVar(&f.kind, "kind", "", "`KIND` of a profile, if it does not say: cpu, heap, goroutine, mutex, block")
-	flags.StringArrayVar(&f.labels, "label", nil, "label of the profiles: `NAME=VALUE` (repeatable)")
+	flags.StringArrayVar(&f.labels, "label", nil, "with --service: add the label `NAME=VALUE` to the profiles (repeatable)")
 	flags.StringVar(&f.name, "name", "", "call the shared recording `NAME` (default: as its file)")
-	flags.StringVar(&f.note, "note", "", "say something about the shared recording: `TEXT`")
+	flags.StringVar(&f.note, "note", "", "show `TEXT` with the shared recording")
 	flags.Var(&ageFlag{&f.expires}, "expires", "share it for this long (default 90d)")
 	flags.BoolVar(&f.forever, "keep-forever", false, "share it until somebody deletes it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -172,7 +172,7 @@ hone shelf rm deletes a recording. Only its owner and admins can.`,
 	if !sys.names(cmd) {
 		return cmd
 	}
-	to := cmd.PersistentFlags().String("to", "", "address of the server: `URL`")
+	to := cmd.PersistentFlags().String("to", "", "use the server at `URL`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("hone shelf rm LINK deletes a recording", "shelf takes no arguments, but got %s", quoted(args[0]))
@@ -270,7 +270,7 @@ func servicesCommand(sys *System) *cobra.Command {
 		Short: "Show what the services in a store cost",
 		Long: `Show what the services in a store cost: cores, memory and goroutines of all their processes.
 
-The change compares cores with the same length of time before: the last hour with the hour before it.`,
+The change is that of the cores since the time before: from the hour before to the last hour.`,
 		Example: "  hone services\n  hone services --last 24h --json",
 		GroupID: groupWatch,
 	}

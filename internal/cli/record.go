@@ -113,7 +113,7 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nothing can wake; rebuilds the standard library")
 	keepSecretsFlag(flags, &f.keepSecrets)
 	flags.StringVar(&f.push, "push", "", "after the run, send the profiles to the store at `URL`")
-	flags.StringVar(&f.service, "service", "", "with --push: send them as profiles of the service `NAME` (default: name of the program)")
+	flags.StringVar(&f.service, "service", "", "with --push: send the profiles as those of the service `NAME` (default: name of the program)")
 	ask := &source.Options{}
 	flags.StringVar(&ask.TLSCert, "tls-cert", "", "present the client certificate in `FILE`")
 	flags.StringVar(&ask.TLSKey, "tls-key", "", "private key of the client certificate, in `FILE`")

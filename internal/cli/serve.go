@@ -37,8 +37,8 @@ import (
 
 const serveHelp = `Collect the profiles of many processes, and query all of them over time.
 
-Processes and agents push profiles. Pyroscope's SDKs and Alloy use their settings for
-Pyroscope; everything else can use curl or hone push.
+Processes and agents push profiles. Pyroscope SDKs and Alloy take the address of hone
+in place of Pyroscope's; everything else can use curl or hone push.
 
 With --config, hone scrapes programs that serve net/http/pprof, the way Prometheus scrapes
 metrics. The file also has rules, actions and the limits of tenants. SIGHUP makes hone read it

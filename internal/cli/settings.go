@@ -27,9 +27,9 @@ func (f *settingFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f[0].goName, "old-go", "", "build the old side with this `GO`: 1.26.5, 1.27, latest, local, or the path of a go command")
 	flags.StringVar(&f[1].goName, "new-go", "", "build the new side with this `GO`")
 	flags.StringArrayVar(&f[0].env, "old-env", nil, "build and run the old side with the environment variable `NAME=VALUE`; may be repeated")
-	flags.StringArrayVar(&f[1].env, "new-env", nil, "the same for the new side: `NAME=VALUE`")
+	flags.StringArrayVar(&f[1].env, "new-env", nil, "build and run the new side with the environment variable `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&f[0].flags, "old-flags", nil, "build the old side with extra go build `FLAGS`, written as in GOFLAGS; may be repeated")
-	flags.StringArrayVar(&f[1].flags, "new-flags", nil, "the same for the new side: `FLAGS`")
+	flags.StringArrayVar(&f[1].flags, "new-flags", nil, "build the new side with extra go build `FLAGS`, written as in GOFLAGS; may be repeated")
 }
 
 // settings returns those of the old side and of the new one.

@@ -123,9 +123,10 @@ const spansHelp = `
   .perfetto, .pftrace   a trace for https://ui.perfetto.dev and trace_processor
 
 Columns: goroutine, started_as, state (running, ready, syscall, blocked, idle), cause,
-from_ns, took_ns, function, file, line, begun (before the part written), open (at its end),
-ended_by (goroutine, timer, network, runtime), waker, waker_function, waker_line, stack
-(outermost function first, separated by ;), request (numbers of hone requests) and handler.`
+from_ns, took_ns, function, file, line, begun (true if it began before the part that is
+written), open (true if it had not ended by then), ended_by (goroutine, timer, network,
+runtime), waker, waker_function, waker_line, stack (outermost function first, separated by ;),
+request (the number that hone requests shows) and handler.`
 
 // spanFormats are the formats of files that have all spans, by their endings.
 var spanFormats = map[string]traceview.SpanFormat{

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // recorded returns the traces in testdata, by name.
@@ -211,7 +213,7 @@ func TestCut(t *testing.T) {
 	for name, b := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			most := 0
-			for size := headerLen; size < len(b); size += max(1, len(b)/97) {
+			for size := headerLen; size < len(b); size += max(1, len(b)/testrun.Size(97, 23)) {
 				tr := open(t, b[:size])
 				n := len(times(t, tr))
 				most = max(most, n)
@@ -231,7 +233,7 @@ func TestFlipped(t *testing.T) {
 	for name, b := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
-			for range 50 {
+			for range testrun.Size(50, 12) {
 				bad := bytes.Clone(b)
 				for range 1 + r.IntN(3) {
 					bad[headerLen+r.IntN(len(bad)-headerLen)] ^= 1 << r.IntN(8)

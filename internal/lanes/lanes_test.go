@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/requests"
+	"github.com/hone-perf/hone/internal/testrun"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -269,7 +270,7 @@ func TestLog(t *testing.T) {
 			x := indexOf(t, b)
 			random := rand.New(rand.NewPCG(1, 2))
 			levels := map[uint]int{}
-			for i := range 60 {
+			for i := range testrun.Size(60, 18) {
 				length := int64(math.Exp(random.Float64() * math.Log(float64(x.End-x.Begin))))
 				from := x.Begin + random.Int64N(x.End-x.Begin-length+1)
 				w := waits.Window{From: from, To: from + max(length, 1)}

@@ -18,6 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // generated returns a large profile.
@@ -107,7 +108,7 @@ func trim(t *testing.T, p *profile.Profile) (*profile.Profile, *report.PGO) {
 
 // The compiler reads the same from what is left as from the whole profile, and Calls is what it reads.
 func TestCompilerSeesTheSame(t *testing.T) {
-	profiles := map[string]*profile.Profile{"large": generated(t, profiletest.Config{Kind: profiletest.CPU, Samples: 20_000, Seed: 1, Labels: true})}
+	profiles := map[string]*profile.Profile{"large": generated(t, profiletest.Config{Kind: profiletest.CPU, Samples: testrun.Size(20_000, 4000), Seed: 1, Labels: true})}
 	for seed := range uint64(3) {
 		profiles["odd "+strconv.Itoa(int(seed))] = odd(seed)
 	}

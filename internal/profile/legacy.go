@@ -20,7 +20,10 @@ func parseLegacy(data []byte) (*Profile, error) {
 		p, err := parse(data)
 		var limit limitError
 		switch {
-		case err == nil, errors.As(err, &limit):
+		case err == nil:
+			p.told = toldNames(data)
+			return p, nil
+		case errors.As(err, &limit):
 			return p, err
 		case err != errUnrecognized:
 			return nil, &FormatError{Doing: "parsing profile", Err: err}

@@ -118,6 +118,8 @@ type Profile struct {
 	sets   []LabelSet // sets[0] is empty
 	lines  [][]Line   // the blocks that lines of locations are in, where they were read
 	choice *choice    // what Filter knows of where the samples are from; ask chosen
+
+	told map[uint64][]toldFrame // names of addresses in the text that p was read from; see Named
 }
 
 // NumSamples returns how many samples p has.

@@ -43,7 +43,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "base-tag", Value: "KEY=RX", Example: "endpoint=/cart", Repeats: true,
-		Doc:  "compare with the samples that have a matching label, of the base or else of the same profile",
+		Doc:  "compare with the samples whose label matches: those of the base, or without a base, of the same profile",
 		kind: list("a label", func(q *Query) *[]string { return &q.BaseTags }),
 	},
 	{
@@ -53,7 +53,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "at", Value: "FROM..TO", Example: "3s..9s",
-		Doc:  "show only this part of the time, such as 3s..9s; for profiles and traces also a moment, such as 5s",
+		Doc:  "show only this part of the time, such as 3s..9s; a moment, such as 5s, selects the profile or trace that covers it",
 		kind: span(func(q *Query) *Span { return &q.At }),
 	},
 	{
@@ -88,7 +88,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "collapse-package", Value: "RX", Example: "^encoding/json$", Repeats: true,
-		Doc:  "show what matching packages do inside themselves as one frame for each package",
+		Doc:  "show the calls inside a matching package as one frame",
 		kind: step(CollapsePackage),
 	},
 	{
@@ -98,7 +98,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "tag", Value: "KEY=RX", Example: "endpoint=/checkout", Repeats: true, Pprof: "tagfocus",
-		Doc:  "keep samples with a matching label; numbers take a range such as bytes=1kb:",
+		Doc:  "keep samples with a matching label; for numbers, give a range: bytes=1kb: is 1kB or more",
 		kind: step(TagFocus),
 	},
 	{
@@ -215,7 +215,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "gone",
-		Doc:  "when comparing, draw functions that disappeared at their old width",
+		Doc:  "when comparing, also draw functions that disappeared, with their old width",
 		kind: toggle(func(q *Query) *bool { return &q.Gone }),
 	},
 	{

@@ -49,8 +49,8 @@ func TestCheck(t *testing.T) {
 	// A list of more files than anybody needs, which is a small part of what a server takes.
 	long := zipped(t, func(z *zip.Writer) {
 		put(t, z, manifestFile, strings.NewReader(manifest))
-		for i := range 20_000 {
-			if _, err := z.Create(fmt.Sprintf("%d/%s", i, strings.Repeat("x", 4000))); err != nil {
+		for i := range maxList/60_000 + 1 {
+			if _, err := z.Create(fmt.Sprintf("%d/%s", i, strings.Repeat("x", 60_000))); err != nil {
 				t.Fatal(err)
 			}
 		}

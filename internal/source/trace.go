@@ -16,6 +16,15 @@ import (
 	"github.com/hone-perf/hone/internal/waits"
 )
 
+// parse reads a profile, with the names that texts have in comments. pprof does not read those.
+func (o *Options) parse(in io.Reader) (*profile.Profile, error) {
+	p, err := profile.Parse(in)
+	if err != nil || o.PProf {
+		return p, err
+	}
+	return p.Named(), nil
+}
+
 // read reads a profile, or an execution trace as a profile of where goroutines waited.
 func (o *Options) read(in io.Reader) (*profile.Profile, error) {
 	if f, ok := in.(interface {
@@ -27,14 +36,14 @@ func (o *Options) read(in io.Reader) (*profile.Profile, error) {
 				return o.waits(t, err)
 			}
 			if is, _ := traceAt(f); !is {
-				return profile.Parse(in)
+				return o.parse(in)
 			}
 		}
 	}
 	r := bufio.NewReaderSize(in, recording.BeginOfTrace)
 	begin, _ := r.Peek(recording.BeginOfTrace)
 	if is, _ := recording.IsTrace(begin); !is {
-		return profile.Parse(r)
+		return o.parse(r)
 	}
 	f, err := recording.Spool(r)
 	if err != nil {

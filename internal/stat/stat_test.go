@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/aclements/go-moremath/stats"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // The exact p-value is the share of all ways to choose signs that are as one-sided.
@@ -177,7 +178,7 @@ func TestPower(t *testing.T) {
 // The interval holds the truth as often as it says, wherever the trial ended.
 func TestCoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
-	const trials = 500
+	trials := testrun.Size(500, 150)
 	for _, change := range []float64{0, 0.003, 0.01, 0.03} {
 		missed := 0
 		for range trials {
@@ -186,7 +187,7 @@ func TestCoverage(t *testing.T) {
 				missed++
 			}
 		}
-		if most := 0.05*trials + 3*math.Sqrt(0.05*trials); float64(missed) > most {
+		if most := 0.05*float64(trials) + 3*math.Sqrt(0.05*float64(trials)); float64(missed) > most {
 			t.Errorf("a change of %v lay outside of the interval in %d of %d trials", change, missed, trials)
 		}
 	}

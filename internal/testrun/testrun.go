@@ -45,6 +45,14 @@ func Left(t testing.TB, what, reason string) {
 // InLive reports whether this is a live run, or a nightly one, and not a short one.
 func InLive() bool { return IsLive && !testing.Short() }
 
+// Size returns how much a test tries: all of it, or less in a short run.
+func Size(all, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return all
+}
+
 // InNightly reports whether all of a test's cases are to run, rather than some of each kind.
 func InNightly() bool { return IsNightly && !testing.Short() }
 

@@ -143,5 +143,5 @@ func readTaken(name string, body []byte) (*recording.Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &recording.Recording{Ref: name, Profile: p.WithShortNames()}, nil
+	return &recording.Recording{Ref: name, Profile: p.Named().WithShortNames()}, nil
 }

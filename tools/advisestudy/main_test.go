@@ -404,6 +404,9 @@ const patchF = `--- a/p/p.go
 
 // TestKept holds that a patch that breaks a test of another package is found out.
 func TestKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and tests packages")
+	}
 	ctx := context.Background()
 	dir := unpack(t, module)
 	packages, err := affected(ctx, dir, "p")

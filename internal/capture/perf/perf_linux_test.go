@@ -325,6 +325,9 @@ func main() {
 
 // TestThreads samples a program thread by thread, as when only that is allowed.
 func TestThreads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("samples a program for seconds")
+	}
 	cmd := start(t, build(t, "stripped", "-trimpath", "-ldflags=-s -w"), "-for", "2s")
 	segments := 0
 	last := time.Duration(0)

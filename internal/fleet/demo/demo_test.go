@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // made is a template of two functions: what a request costs in the function that changed, and in all else.
@@ -221,7 +222,7 @@ func TestServicesWork(t *testing.T) {
 				continue
 			}
 			w := r.make()
-			for n := range 200 {
+			for n := range testrun.Size(200, 40) {
 				for _, e := range w.Endpoints() {
 					w.Do(e, n)
 				}

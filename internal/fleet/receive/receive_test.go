@@ -635,7 +635,7 @@ func TestSeries(t *testing.T) {
 
 func TestBombs(t *testing.T) {
 	b := newBench(t, withLimits(func(l *Limits) { l.Unpacked = 1 << 20 }))
-	bomb := gz(t, make([]byte, 64<<20))
+	bomb := gz(t, make([]byte, 16<<20))
 	kind, data := form(t, "profile", string(bomb))
 	push := message.Marshal(&pushRequest{[]rawSeries{{Labels: []labelPair{{"service_name", "a"}}, Samples: []rawSample{{Raw: bomb}}}}})
 	packed := map[string]string{"Content-Encoding": "gzip"}

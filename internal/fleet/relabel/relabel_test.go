@@ -218,7 +218,7 @@ func TestNoEndlessGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := NewLabels(map[string]string{"a": "0123456789"})
-	for range 100 {
+	for range 10 { // the fourth would be too long
 		Apply(rules, l)
 	}
 	if n := len(l.Get("a")); n > maxValue {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // pack packs with compress/gzip at a level.
@@ -195,7 +197,7 @@ func TestDamaged(t *testing.T) {
 		data = data[:min(len(data), 20<<10)]
 		for _, level := range []int{gzip.BestSpeed, gzip.BestCompression, gzip.HuffmanOnly} {
 			packed := pack(t, level, data)
-			for range 200 {
+			for range testrun.Size(200, 40) {
 				bad := bytes.Clone(packed)
 				for range 1 + rnd.IntN(3) {
 					bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)

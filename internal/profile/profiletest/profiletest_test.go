@@ -157,6 +157,9 @@ func checkSamples(t *testing.T, p *profile.Profile, c Config) {
 }
 
 func TestProgramSharesStacksLikeARealOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs many samples; only tests use what it checks")
+	}
 	const n = 20000
 	p := parse(t, Bytes(Config{Samples: n, Seed: 7}))
 

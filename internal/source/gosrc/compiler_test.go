@@ -109,6 +109,9 @@ func (t *T) Wrap(f func()) func() { return func() { f() } }
 
 // TestCompiler has all frames of a real program found, without doubts about them.
 func TestCompiler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program three times")
+	}
 	out, err := exec.Command("go", "env", "GOROOT", "GOMODCACHE", "GOVERSION").Output()
 	if err != nil {
 		testrun.Missing(t, "go env: %v", err)

@@ -113,7 +113,7 @@ func TestGit(t *testing.T) {
 			err: "2 files end in twin.go: one/twin.go, two/twin.go"},
 		{name: "deleted, git not wanted", frame: Frame{"main.left", "/ci/build/cmd/left.go", 3},
 			opt: func(o *Options) { o.Git = false },
-			err: "no file below"},
+			err: "there is no left.go below"},
 		{name: "never there", frame: Frame{"main.left", "/ci/build/never.go", 3},
 			err: how + ": has no file called never.go"},
 		{name: "commit unknown", frame: Frame{"main.left", "/ci/build/cmd/left.go", 3},

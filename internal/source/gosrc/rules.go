@@ -118,7 +118,7 @@ func (s *search) suffix() bool {
 	}
 	switch len(names) {
 	case 0:
-		if why := "no file below " + tree.dir + " is called " + baseName(s.name); !slices.Contains(s.tried, why) {
+		if why := "there is no " + baseName(s.name) + " below " + tree.dir; !slices.Contains(s.tried, why) {
 			s.tried = append(s.tried, why)
 		}
 		return false

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // everyFunction calls see for each function of f that Go's table knows.
@@ -41,7 +42,7 @@ func TestGoCodeRuntime(t *testing.T) {
 	})
 	seen, inlined := 0, 0
 	everyFunction(t, f, func(fn recording.Function) {
-		for pc := fn.Start; pc < fn.End-1; pc += 7 { // what returns to where a function begins was called in it
+		for pc := fn.Start; pc < fn.End-1; pc += uint64(testrun.Size(7, 53)) { // what returns to where a function begins was called in it
 			fr, _ := runtime.CallersFrames([]uintptr{uintptr(pc+shift) + 1}).Next()
 			got, ok := f.GoCode(pc)
 			if fr.Function == "" {

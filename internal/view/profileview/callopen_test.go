@@ -9,11 +9,12 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestFlamesOpenedAhead checks that pictures are the same whatever was opened before anybody asked, and while others ask.
 func TestFlamesOpenedAhead(t *testing.T) {
-	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 40_000, Functions: 300}))
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: testrun.Size(40_000, 6000), Functions: 300}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestFlamesOpenedAhead(t *testing.T) {
 
 // TestCallTreeEntries checks that every sample that counts rests at one call, and is counted there.
 func TestCallTreeEntries(t *testing.T) {
-	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 40_000, Functions: 300}))
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: testrun.Size(40_000, 6000), Functions: 300}))
 	if err != nil {
 		t.Fatal(err)
 	}

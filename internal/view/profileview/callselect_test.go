@@ -63,7 +63,7 @@ func selections(t *testing.T, p *profile.Profile, q query.Query) (mixed int) {
 			mixed++
 		}
 	}
-	for i := range min(3, len(p.Functions)) {
+	for i := range min(testrun.Size(3, 1), len(p.Functions)) {
 		rx := regexp.QuoteMeta(p.Functions[i*(len(p.Functions)-1)/2].Name)
 		for _, steps := range [][]query.Step{
 			{{Op: query.Focus, Arg: rx}},

@@ -8,12 +8,13 @@ import (
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // TestFlamesOfStacks compares pictures of many samples with what their stacks come to when each is looked at on its own. Some locations
 // have no frames there, and some have several.
 func TestFlamesOfStacks(t *testing.T) {
-	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 60_000, Functions: 300}))
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: testrun.Size(60_000, 6000), Functions: 300}))
 	if err != nil {
 		t.Fatal(err)
 	}
