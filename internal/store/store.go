@@ -228,6 +228,10 @@ type Query struct {
 	Kind     string // "" is any, for those questions that take any
 	From, To time.Time
 	Fold     Fold
+
+	// Functions says that whoever asks only looks at which functions called each other. A store may then leave lines and columns out of what it merges, and add up the
+	// stacks that are the same without them.
+	Functions bool
 }
 
 // Holds reports whether t is in the time that q asks for.

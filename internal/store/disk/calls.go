@@ -102,14 +102,9 @@ func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
 			return store.CallTree{}, err
 		}
 	}
-	t := store.CallTree{Nodes: d.nodes, Frames: len(d.frames), Functions: d.functionsOf}
-	costs := 0
-	for _, v := range sums[k] {
-		if v != 0 {
-			costs++
-		}
-	}
-	t.Costs = make([]store.CallCost, 0, costs)
+	plain := d.outline.now(d)
+	t := store.CallTree{Nodes: plain.nodes, Frames: len(plain.frames), Functions: plain.functionsOf}
+	costs := make([]int64, len(plain.entries))
 	for i, v := range sums[k] {
 		if v == 0 {
 			continue
@@ -117,7 +112,17 @@ func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
 		if n > 1 {
 			v = store.PerRound(v, n)
 		}
-		t.Costs = append(t.Costs, store.CallCost{Node: d.entries[i].node, Value: v})
+		if v < 0 {
+			// Flame graphs show what costs something; this takes nothing away from the stacks of other lines.
+			t.Costs = append(t.Costs, store.CallCost{Node: plain.entries[plain.entryOf[i]].node, Value: v})
+			continue
+		}
+		costs[plain.entryOf[i]] += v
+	}
+	for i, v := range costs {
+		if v != 0 {
+			t.Costs = append(t.Costs, store.CallCost{Node: plain.entries[i].node, Value: v})
+		}
 	}
 	return t, nil
 }
