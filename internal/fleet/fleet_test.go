@@ -70,7 +70,7 @@ func newBench(t *testing.T) *bench {
 	b.now = now
 	b.Rules = rule.New(nil, rule.Options{Store: m, Events: events, Now: b.Now})
 	b.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec, err := b.Open(r.Context(), r.FormValue("ref"))
+		rec, err := b.Open(r.Context(), r.FormValue("ref"), false)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
