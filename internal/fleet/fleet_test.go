@@ -110,6 +110,16 @@ var page = "ref=" + url.QueryEscape(`store:service-0@-1h`)
 
 var ref = "ref=" + url.QueryEscape(`service-0@-1h`)
 
+// Lists without anything in them are lists.
+func TestEmptyLists(t *testing.T) {
+	b := newBench(t)
+	for _, path := range []string{"/api/v1/series", "/api/v1/series?ref=nobody@-1h"} {
+		if got := strings.TrimSpace(b.get(path, "other").Body.String()); got != "[]" {
+			t.Errorf("%s of a tenant without profiles: %s, want []", path, got)
+		}
+	}
+}
+
 // Each route answers those who may read, about their own profiles.
 func TestWhoMayAsk(t *testing.T) {
 	b := newBench(t)

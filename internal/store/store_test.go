@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
 )
 
 func TestSelector(t *testing.T) {
@@ -153,5 +155,22 @@ func TestRounds(t *testing.T) {
 		if got := Rounds(c.streams); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+// A label of a sender that has the name by which selectors know single profiles gets another name, under which it can be selected.
+func TestExportedLabel(t *testing.T) {
+	id := Label{ProfileLabel, "batch-7"}
+	now := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	u := &Upload{Service: "api", Kind: "cpu", Labels: NewLabels(id, Label{"version", "v1"}), Row: NewLabels(id), Parsed: &profile.Profile{}, Start: now, End: now}
+	if err := u.Take("t", DefaultLimits, now); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := u.Labels.String()+u.Row.String(), `{exported_profile_id="batch-7",version="v1"}{exported_profile_id="batch-7"}`; got != want {
+		t.Errorf("the labels are %s, want %s", got, want)
+	}
+	first := u.ID
+	if err := u.Take("t", DefaultLimits, now); err != nil || u.ID != first {
+		t.Errorf("taken again, its ID is %v, want %v; %v", u.ID, first, err)
 	}
 }

@@ -44,6 +44,7 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 			return err
 		}
 	}
+	u.Labels, u.Row = u.Labels.exported(), u.Row.exported()
 	u.ID = u.identify(tenant)
 	u.Arrived = now
 	if u.Parsed == nil {
@@ -90,6 +91,16 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	}
 	u.Start, u.End = u.Start.UTC(), u.End.UTC()
 	return nil
+}
+
+// exported returns l, where a label that hone has for something else in selectors has another name, as in Prometheus.
+func (l Labels) exported() Labels {
+	i := slices.IndexFunc(l, func(l Label) bool { return l.Name == ProfileLabel })
+	if i < 0 {
+		return l
+	}
+	rest := slices.Delete(slices.Clone(l), i, i+1)
+	return rest.With(Labels{{"exported_" + ProfileLabel, l[i].Value}})
 }
 
 // A Nature says what a value of a profile counts, and so how values of many profiles become one.
