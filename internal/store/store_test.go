@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -172,5 +173,39 @@ func TestExportedLabel(t *testing.T) {
 	first := u.ID
 	if err := u.Take("t", DefaultLimits, now); err != nil || u.ID != first {
 		t.Errorf("taken again, its ID is %v, want %v; %v", u.ID, first, err)
+	}
+}
+
+// A profile whose values cannot be added up is refused, in place of a sum that wraps around.
+func TestHugeValues(t *testing.T) {
+	const most = math.MaxInt64
+	for _, tt := range []struct {
+		values []int64
+		ok     bool
+	}{
+		{[]int64{most}, true},
+		{[]int64{most - 1, 1}, true},
+		{[]int64{most, 1}, false},
+		{[]int64{most / 2, most / 2, 2}, false},
+		{[]int64{-most, most}, false}, // a filter may leave one of them
+		{[]int64{math.MinInt64}, true},
+		{[]int64{most, most, most}, false},
+	} {
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+		for _, v := range tt.values {
+			b.Add(nil, 0, []int64{v})
+		}
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &Upload{Service: "api", Kind: "cpu", Parsed: p}
+		err = u.Take("t", DefaultLimits, time.Unix(1e9, 0))
+		if (err == nil) != tt.ok {
+			t.Errorf("values %v: %v", tt.values, err)
+		}
+		if err != nil && err.Error() != "the sum of all values of a type of the profile is more than 9223372036854775807" {
+			t.Errorf("values %v: %v", tt.values, err)
+		}
 	}
 }

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits bound what a store takes. Zero is no limit.
@@ -61,6 +63,11 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	if err := check("samples", int64(p.NumSamples()), limits.Samples); err != nil {
 		return err
 	}
+	for k := range p.SampleTypes {
+		if !addsUp(p.Values(k)) {
+			return &LimitError{What: "sum of all values of a type", Limit: math.MaxInt64}
+		}
+	}
 	if limits.Depth > 0 {
 		for i := range p.NumSamples() {
 			if err := check("frames in a stack", int64(p.StackAt(i).Len()), limits.Depth); err != nil {
@@ -91,6 +98,17 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	}
 	u.Start, u.End = u.Start.UTC(), u.End.UTC()
 	return nil
+}
+
+// addsUp reports whether the sum of any of the values fits into an int64.
+func addsUp(values []int64) bool {
+	sum := uint64(0) // of magnitudes
+	for _, v := range values {
+		if sum += uint64(unit.Abs(v)); sum > math.MaxInt64 {
+			return false
+		}
+	}
+	return true
 }
 
 // exported returns l, where a label that hone has for something else in selectors has another name, as in Prometheus.
