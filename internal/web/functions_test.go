@@ -20,7 +20,8 @@ import (
 // Pages about functions have the same answers from profiles without lines, of which a service that was deployed has fewer stacks.
 func TestOnlyFunctions(t *testing.T) {
 	f := storetest.Small()
-	now := func() time.Time { return f.Start.Add(10 * time.Minute) }
+	f.Deploy, f.Rounds = 1, 12 // so that there is something to leave out
+	now := func() time.Time { return f.Start.Add(14 * time.Minute) }
 	kept, err := disk.Open(filepath.Join(t.TempDir(), "data"), disk.Options{Limits: disk.Defaults.Limits, Now: now})
 	if err != nil {
 		t.Fatal(err)

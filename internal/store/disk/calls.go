@@ -102,29 +102,43 @@ func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
 			return store.CallTree{}, err
 		}
 	}
-	plain := d.outline.now(d)
-	t := store.CallTree{Nodes: plain.nodes, Frames: len(plain.frames), Functions: plain.functionsOf}
-	costs := make([]int64, len(plain.entries))
+	if n > 1 {
+		for i, v := range sums[k] {
+			sums[k][i] = store.PerRound(v, n)
+		}
+	}
+	o := d.outline.now(d)
+	if o == nil {
+		return store.CallTree{Nodes: d.nodes, Frames: len(d.frames), Functions: d.functionsOf, Costs: d.costs(nil, sums[k])}, nil
+	}
+	// Negative values take nothing away from the stacks of other lines: flame graphs show what costs something.
+	var negative []store.CallCost
+	folded := make([]int64, len(o.entries))
 	for i, v := range sums[k] {
-		if v == 0 {
-			continue
-		}
-		if n > 1 {
-			v = store.PerRound(v, n)
-		}
 		if v < 0 {
-			// Flame graphs show what costs something; this takes nothing away from the stacks of other lines.
-			t.Costs = append(t.Costs, store.CallCost{Node: plain.entries[plain.entryOf[i]].node, Value: v})
-			continue
+			negative = append(negative, store.CallCost{Node: o.entries[o.entryOf[i]].node, Value: v})
+		} else {
+			folded[o.entryOf[i]] += v
 		}
-		costs[plain.entryOf[i]] += v
 	}
-	for i, v := range costs {
+	return store.CallTree{Nodes: o.nodes, Frames: len(o.frames), Functions: o.functionsOf, Costs: o.costs(negative, folded)}, nil
+}
+
+// costs appends the values of entries.
+func (d *dict) costs(costs []store.CallCost, values []int64) []store.CallCost {
+	some := 0
+	for _, v := range values {
 		if v != 0 {
-			t.Costs = append(t.Costs, store.CallCost{Node: plain.entries[i].node, Value: v})
+			some++
 		}
 	}
-	return t, nil
+	costs = slices.Grow(costs, some)
+	for i, v := range values {
+		if v != 0 {
+			costs = append(costs, store.CallCost{Node: d.entries[i].node, Value: v})
+		}
+	}
+	return costs
 }
 
 // functionsOf appends the names of the functions in a frame, the outermost first, or its address where it has none.

@@ -22,13 +22,8 @@ type outline struct {
 	frameAt    map[string]uint32
 	nodeAt     nodeTable
 	entryAt    map[entry]uint32
-}
 
-func newOutline() *outline {
-	return &outline{
-		dict: dict{nodes: make([]store.CallNode, 1)}, nodeOf: make([]uint32, 1), nodeAt: newNodeTable(0),
-		functionAt: map[function]uint32{}, frameAt: map[string]uint32{}, entryAt: map[entry]uint32{},
-	}
+	useless int // nodes that the dict had when an outline of it had about as many; or 0
 }
 
 // An outlined is an outline as far as a dict goes.
@@ -38,10 +33,51 @@ type outlined struct {
 	functionOf, frameOf, entryOf []uint32
 }
 
-// now takes in what d has now, and returns it.
+// now takes in what d has now, and returns it. It returns nil when d has hardly more than an outline of it, as on a day without deploys.
 func (o *outline) now(d *dict) *outlined {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(d.nodes) < 2*o.useless {
+		return nil
+	}
+	known := len(o.nodeOf) > 0
+	if !known {
+		o.begin()
+	}
+	saves := func(all, here int) bool { return known || 4*here <= 3*all }
+	o.addFrames(d)
+	useful := saves(len(d.frames), len(o.frames)) // else the nodes are not worth a look
+	if useful {
+		o.addNodes(d)
+		useful = saves(len(d.nodes), len(o.nodes))
+	}
+	if !useful {
+		o.clear(len(d.nodes))
+		return nil
+	}
+	return &outlined{
+		dict: dict{
+			texts: d.texts, functions: o.functions, frames: o.frames, nodes: o.nodes, sets: d.sets, entries: o.entries, rows: d.rows, shapes: d.shapes,
+		},
+		of: d, functionOf: o.functionOf, frameOf: o.frameOf, entryOf: o.entryOf,
+	}
+}
+
+func (o *outline) begin() {
+	o.nodes, o.nodeOf, o.nodeAt = make([]store.CallNode, 1), make([]uint32, 1), newNodeTable(0)
+	o.functionAt, o.frameAt, o.entryAt = map[function]uint32{}, map[string]uint32{}, map[entry]uint32{}
+}
+
+// clear forgets an outline that is of no use until there are twice as many nodes.
+func (o *outline) clear(nodes int) {
+	o.dict = dict{}
+	o.functionOf, o.frameOf, o.nodeOf, o.entryOf = nil, nil, nil, nil
+	o.functionAt, o.frameAt, o.nodeAt, o.entryAt = nil, nil, nodeTable{}, nil
+	o.useless = nodes
+}
+
+// addFrames adds the functions and frames of d that are new.
+func (o *outline) addFrames(d *dict) {
 	for _, fn := range d.functions[min(len(o.functionOf), len(d.functions)):] {
 		key := fn
 		if d.texts[fn.name] != "" {
@@ -77,6 +113,10 @@ func (o *outline) now(d *dict) *outlined {
 		}
 		o.frameOf = append(o.frameOf, id)
 	}
+}
+
+// addNodes adds the nodes and entries of d that are new.
+func (o *outline) addNodes(d *dict) {
 	if n := len(d.nodes) - len(o.nodeOf); n > 0 {
 		o.nodeOf = slices.Grow(o.nodeOf, n)
 	}
@@ -99,12 +139,6 @@ func (o *outline) now(d *dict) *outlined {
 			o.entryAt[e] = id
 		}
 		o.entryOf = append(o.entryOf, id)
-	}
-	return &outlined{
-		dict: dict{
-			texts: d.texts, functions: o.functions, frames: o.frames, nodes: o.nodes, sets: d.sets, entries: o.entries, rows: d.rows, shapes: d.shapes,
-		},
-		of: d, functionOf: o.functionOf, frameOf: o.frameOf, entryOf: o.entryOf,
 	}
 }
 

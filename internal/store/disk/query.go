@@ -505,8 +505,10 @@ func (a *answer) outlined(parts []*part, levels int) (p *profile.Profile, done b
 	if err != nil {
 		return nil, false, err
 	}
-	if p, err = d.outline.now(d).profile(h, sums, a.dividers(h, levels)); p != nil || err != nil {
-		return p, true, err
+	if o := d.outline.now(d); o != nil {
+		if p, err = o.profile(h, sums, a.dividers(h, levels)); p != nil || err != nil {
+			return p, true, err
+		}
 	}
 	p, err = d.profile(h, sums, nil)
 	return p, false, err
