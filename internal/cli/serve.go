@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -105,6 +106,11 @@ func serveCommand(sys *System) *cobra.Command {
 		}
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
+		}
+		for _, name := range *hosts {
+			if !isHostName(name) {
+				return usagef("give the name without a scheme and a port, as in --host hone.example.com", "--host %s is not the name of a host", quoted(name))
+			}
 		}
 		if *demo && *database != "" {
 			return usagef("", "--demo keeps its profiles in a folder: it cannot be used with --store")
@@ -471,3 +477,13 @@ func (f *sizeFlag) Set(text string) error {
 
 func (f *sizeFlag) String() string { return "" }
 func (f *sizeFlag) Type() string   { return "SIZE" }
+
+// isHostName reports whether requests can name a host so: by a name or an address, without a port.
+func isHostName(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r == '-' || r == '.' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	})
+}

@@ -256,6 +256,9 @@ func (s *Server) series(w http.ResponseWriter, r *http.Request, tenant string) e
 	if err != nil {
 		return err
 	}
+	if series == nil {
+		series = []store.Series{} // an empty list in JSON, not null
+	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(series)
 }

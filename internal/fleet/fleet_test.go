@@ -70,7 +70,7 @@ func newBench(t *testing.T) *bench {
 	b.now = now
 	b.Rules = rule.New(nil, rule.Options{Store: m, Events: events, Now: b.Now})
 	b.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec, err := b.Open(r.Context(), r.FormValue("ref"))
+		rec, err := b.Open(r.Context(), r.FormValue("ref"), false)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
@@ -109,6 +109,16 @@ func (b *bench) send(method, path string, body io.Reader, who string, header ...
 var page = "ref=" + url.QueryEscape(`store:service-0@-1h`)
 
 var ref = "ref=" + url.QueryEscape(`service-0@-1h`)
+
+// Lists without anything in them are lists.
+func TestEmptyLists(t *testing.T) {
+	b := newBench(t)
+	for _, path := range []string{"/api/v1/series", "/api/v1/series?ref=nobody@-1h"} {
+		if got := strings.TrimSpace(b.get(path, "other").Body.String()); got != "[]" {
+			t.Errorf("%s of a tenant without profiles: %s, want []", path, got)
+		}
+	}
+}
 
 // Each route answers those who may read, about their own profiles.
 func TestWhoMayAsk(t *testing.T) {

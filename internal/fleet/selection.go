@@ -201,7 +201,8 @@ func (s *Server) pages(w http.ResponseWriter, r *http.Request, tenant string) er
 const SharedPrefix = "shelf:"
 
 // Open returns what a ref names, such as store:api@-1h or shelf:ID, for a request that Pages was asked. It stays the same for a moment also where it ends now.
-func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, error) {
+// With functions, it may leave out the lines of stacks, so that there are fewer of these.
+func (s *Server) Open(ctx context.Context, ref string, functions bool) (*recording.Recording, error) {
 	tenant, ok := ctx.Value(tenantKey{}).(string)
 	if id, shared := strings.CutPrefix(ref, SharedPrefix); ok && shared {
 		return s.openShared(tenant, id)
@@ -216,10 +217,13 @@ func (s *Server) Open(ctx context.Context, ref string) (*recording.Recording, er
 		return nil, fmt.Errorf("%s: %w", profile.Shorten(ref, 200), err)
 	}
 	key := tenant + "\x00" + name
+	if functions {
+		key += "\x00functions"
+	}
 	s.opened.Remove(key, func(o *selection) bool { return !o.until.IsZero() && now.After(o.until) })
 	o, err := s.opened.Do(key, func() (*selection, error) {
 		// Others may wait for it, so it does not end with the one who asked first.
-		q := store.Query{Tenant: tenant, Selector: at.Selector, From: at.From, To: at.To}
+		q := store.Query{Tenant: tenant, Selector: at.Selector, From: at.From, To: at.To, Functions: functions}
 		select {
 		case s.adding <- struct{}{}:
 			defer func() { <-s.adding }()

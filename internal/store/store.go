@@ -228,6 +228,10 @@ type Query struct {
 	Kind     string // "" is any, for those questions that take any
 	From, To time.Time
 	Fold     Fold
+
+	// Functions says that whoever asks only looks at which functions called each other. A store may then leave lines and columns out of what it merges, and add up the
+	// stacks that are the same without them.
+	Functions bool
 }
 
 // Holds reports whether t is in the time that q asks for.
@@ -340,9 +344,12 @@ func (e *DamageError) Unwrap() []error { return e.Damage }
 // A LimitError says which limit an upload met.
 type LimitError struct {
 	What       string // such as "samples"
-	Got, Limit int64
+	Got, Limit int64  // the former is 0 where it has no number
 }
 
 func (e *LimitError) Error() string {
+	if e.Got == 0 {
+		return fmt.Sprintf("the %s of the profile is more than %d", e.What, e.Limit)
+	}
 	return fmt.Sprintf("the profile has %d %s; the limit is %d", e.Got, e.What, e.Limit)
 }

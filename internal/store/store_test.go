@@ -1,9 +1,12 @@
 package store
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
 )
 
 func TestSelector(t *testing.T) {
@@ -152,6 +155,57 @@ func TestRounds(t *testing.T) {
 	} {
 		if got := Rounds(c.streams); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// A label of a sender that has the name by which selectors know single profiles gets another name, under which it can be selected.
+func TestExportedLabel(t *testing.T) {
+	id := Label{ProfileLabel, "batch-7"}
+	now := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	u := &Upload{Service: "api", Kind: "cpu", Labels: NewLabels(id, Label{"version", "v1"}), Row: NewLabels(id), Parsed: &profile.Profile{}, Start: now, End: now}
+	if err := u.Take("t", DefaultLimits, now); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := u.Labels.String()+u.Row.String(), `{exported_profile_id="batch-7",version="v1"}{exported_profile_id="batch-7"}`; got != want {
+		t.Errorf("the labels are %s, want %s", got, want)
+	}
+	first := u.ID
+	if err := u.Take("t", DefaultLimits, now); err != nil || u.ID != first {
+		t.Errorf("taken again, its ID is %v, want %v; %v", u.ID, first, err)
+	}
+}
+
+// A profile whose values cannot be added up is refused, in place of a sum that wraps around.
+func TestHugeValues(t *testing.T) {
+	const most = math.MaxInt64
+	for _, tt := range []struct {
+		values []int64
+		ok     bool
+	}{
+		{[]int64{most}, true},
+		{[]int64{most - 1, 1}, true},
+		{[]int64{most, 1}, false},
+		{[]int64{most / 2, most / 2, 2}, false},
+		{[]int64{-most, most}, false}, // a filter may leave one of them
+		{[]int64{math.MinInt64}, true},
+		{[]int64{most, most, most}, false},
+	} {
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+		for _, v := range tt.values {
+			b.Add(nil, 0, []int64{v})
+		}
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &Upload{Service: "api", Kind: "cpu", Parsed: p}
+		err = u.Take("t", DefaultLimits, time.Unix(1e9, 0))
+		if (err == nil) != tt.ok {
+			t.Errorf("values %v: %v", tt.values, err)
+		}
+		if err != nil && err.Error() != "the sum of all values of a type of the profile is more than 9223372036854775807" {
+			t.Errorf("values %v: %v", tt.values, err)
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits bound what a store takes. Zero is no limit.
@@ -44,6 +46,7 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 			return err
 		}
 	}
+	u.Labels, u.Row = u.Labels.exported(), u.Row.exported()
 	u.ID = u.identify(tenant)
 	u.Arrived = now
 	if u.Parsed == nil {
@@ -59,6 +62,11 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	p := u.Parsed
 	if err := check("samples", int64(p.NumSamples()), limits.Samples); err != nil {
 		return err
+	}
+	for k := range p.SampleTypes {
+		if !addsUp(p.Values(k)) {
+			return &LimitError{What: "sum of all values of a type", Limit: math.MaxInt64}
+		}
 	}
 	if limits.Depth > 0 {
 		for i := range p.NumSamples() {
@@ -90,6 +98,27 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	}
 	u.Start, u.End = u.Start.UTC(), u.End.UTC()
 	return nil
+}
+
+// addsUp reports whether the sum of any of the values fits into an int64.
+func addsUp(values []int64) bool {
+	sum := uint64(0) // of magnitudes
+	for _, v := range values {
+		if sum += uint64(unit.Abs(v)); sum > math.MaxInt64 {
+			return false
+		}
+	}
+	return true
+}
+
+// exported returns l, where a label that hone has for something else in selectors has another name, as in Prometheus.
+func (l Labels) exported() Labels {
+	i := slices.IndexFunc(l, func(l Label) bool { return l.Name == ProfileLabel })
+	if i < 0 {
+		return l
+	}
+	rest := slices.Delete(slices.Clone(l), i, i+1)
+	return rest.With(Labels{{"exported_" + ProfileLabel, l[i].Value}})
 }
 
 // A Nature says what a value of a profile counts, and so how values of many profiles become one.

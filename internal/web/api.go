@@ -106,7 +106,7 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 
 // answer parses the query of a request about a view and sends what compute makes of it.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, compute answerer) {
-	q, in, err := s.query(r, name)
+	q, in, err := s.asked(r, name, onlyFunctions)
 	if err != nil {
 		fail(w, http.StatusBadRequest, err, s.hintOf(err))
 		return
@@ -178,15 +178,32 @@ func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*record
 
 // query reads the query of a request, and finds what it is about.
 func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.Recording, error) {
+	return s.asked(r, name, func(string, query.Query) bool { return false })
+}
+
+// asked does the same, where functions says which questions are only about functions.
+func (s *Server) asked(r *http.Request, name string, functions func(view string, q query.Query) bool) (query.Query, []*recording.Recording, error) {
 	q, err := parse(r, name)
 	if err != nil {
 		return q, nil, err
 	}
-	in, err := s.recordings(r.Context(), q.Refs, q.Base)
+	in, err := s.recordings(r.Context(), q.Refs, q.Base, functions(name, q))
 	if v, ok := views.Find(name); ok && err == nil {
 		in = v.Sides(in, q)
 	}
 	return q, in, err
+}
+
+// onlyFunctions reports whether a view has the same answer to q without the lines of stacks.
+func onlyFunctions(view string, q query.Query) bool {
+	if len(q.Steps) > 0 || len(q.Base) > 0 {
+		return false
+	}
+	switch q.By {
+	case "", "function", "filefunction":
+		return slices.Contains([]string{"flame", "calltree", "top", "sandwich", "graph"}, view)
+	}
+	return false
 }
 
 // parse reads the query of a request.

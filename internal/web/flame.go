@@ -89,7 +89,7 @@ func (s *Server) prepare(ctx context.Context, page string) {
 		return
 	}
 	r := (&http.Request{URL: u}).WithContext(ctx)
-	q, in, err := s.query(r, "flame")
+	q, in, err := s.asked(r, "flame", onlyFunctions)
 	if err != nil {
 		return // which the page will say
 	}

@@ -14,8 +14,8 @@ import (
 var fleetPages = []string{"services", "service", "heat", "events", "shelf"}
 
 // OfStore returns what answers the pages of a store. It asks open for what they name, and opens its answers to whoever asks:
-// open has to know from the context of a request what that one may see.
-func OfStore(opt Options, open func(ctx context.Context, ref string) (*recording.Recording, error)) http.Handler {
+// open has to know from the context of a request what that one may see. With functions, it may leave the lines of stacks out.
+func OfStore(opt Options, open func(ctx context.Context, ref string, functions bool) (*recording.Recording, error)) http.Handler {
 	s := Later(opt)
 	s.store = open
 	close(s.opened)
@@ -43,7 +43,7 @@ func (s *Server) storeSession(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer done()
-		in, err := s.recordings(r.Context(), q.Refs, q.Base)
+		in, err := s.recordings(r.Context(), q.Refs, q.Base, true)
 		for _, rec := range in {
 			one, bad := recordOf(rec)
 			if err == nil {

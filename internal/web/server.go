@@ -66,8 +66,8 @@ type Server struct {
 	// What is the same for all who ask.
 	described func() (session, error)
 
-	ready chan struct{}                                                       // held while a page is made ready
-	store func(ctx context.Context, ref string) (*recording.Recording, error) // opens what pages name, in place of in; nil for others
+	ready chan struct{}                                                                       // held while a page is made ready
+	store func(ctx context.Context, ref string, functions bool) (*recording.Recording, error) // opens what pages name, in place of in; nil for others
 }
 
 // New returns a Server of recordings, of which the first is shown first.
@@ -275,22 +275,22 @@ func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 	}
 }
 
-// recordings returns what a query is about: the recording it names, or the first, and its base.
-func (s *Server) recordings(ctx context.Context, refs, base []string) ([]*recording.Recording, error) {
+// recordings returns what a query is about: the recording it names, or the first, and its base. With functions, those of a store may have no lines.
+func (s *Server) recordings(ctx context.Context, refs, base []string, functions bool) ([]*recording.Recording, error) {
 	all := s.all()
 	if len(all) == 0 && (s.store == nil || len(refs) == 0) {
 		return nil, errors.New("no recording is open")
 	}
 	in := slices.Clone(all[:min(len(all), 1)])
 	if len(refs) > 0 {
-		rec, err := s.find(ctx, refs)
+		rec, err := s.find(ctx, refs, functions)
 		if err != nil {
 			return nil, err
 		}
 		in = []*recording.Recording{rec}
 	}
 	if len(base) > 0 {
-		rec, err := s.find(ctx, base)
+		rec, err := s.find(ctx, base, functions)
 		if err != nil {
 			return nil, err
 		}
@@ -299,10 +299,10 @@ func (s *Server) recordings(ctx context.Context, refs, base []string) ([]*record
 	return in, nil
 }
 
-func (s *Server) find(ctx context.Context, refs []string) (*recording.Recording, error) {
+func (s *Server) find(ctx context.Context, refs []string, functions bool) (*recording.Recording, error) {
 	name := strings.Join(refs, " ")
 	if s.store != nil {
-		return s.store(ctx, name)
+		return s.store(ctx, name, functions)
 	}
 	all := s.all()
 	names := make([]string, len(all))

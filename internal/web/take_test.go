@@ -186,7 +186,7 @@ func TestMarkdownForTicket(t *testing.T) {
 
 // Labels are compared in a store, too, which opens what pages name.
 func TestLabelsOfStore(t *testing.T) {
-	h := OfStore(Options{}, func(_ context.Context, ref string) (*recording.Recording, error) {
+	h := OfStore(Options{}, func(_ context.Context, ref string, _ bool) (*recording.Recording, error) {
 		if ref != "store:shop" {
 			return nil, fmt.Errorf("no %s", ref)
 		}

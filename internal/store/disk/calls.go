@@ -102,24 +102,43 @@ func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
 			return store.CallTree{}, err
 		}
 	}
-	t := store.CallTree{Nodes: d.nodes, Frames: len(d.frames), Functions: d.functionsOf}
-	costs := 0
-	for _, v := range sums[k] {
-		if v != 0 {
-			costs++
+	if n > 1 {
+		for i, v := range sums[k] {
+			sums[k][i] = store.PerRound(v, n)
 		}
 	}
-	t.Costs = make([]store.CallCost, 0, costs)
+	o := d.outline.now(d)
+	if o == nil {
+		return store.CallTree{Nodes: d.nodes, Frames: len(d.frames), Functions: d.functionsOf, Costs: d.costs(nil, sums[k])}, nil
+	}
+	// Negative values take nothing away from the stacks of other lines: flame graphs show what costs something.
+	var negative []store.CallCost
+	folded := make([]int64, len(o.entries))
 	for i, v := range sums[k] {
-		if v == 0 {
-			continue
+		if v < 0 {
+			negative = append(negative, store.CallCost{Node: o.entries[o.entryOf[i]].node, Value: v})
+		} else {
+			folded[o.entryOf[i]] += v
 		}
-		if n > 1 {
-			v = store.PerRound(v, n)
-		}
-		t.Costs = append(t.Costs, store.CallCost{Node: d.entries[i].node, Value: v})
 	}
-	return t, nil
+	return store.CallTree{Nodes: o.nodes, Frames: len(o.frames), Functions: o.functionsOf, Costs: o.costs(negative, folded)}, nil
+}
+
+// costs appends the values of entries.
+func (d *dict) costs(costs []store.CallCost, values []int64) []store.CallCost {
+	some := 0
+	for _, v := range values {
+		if v != 0 {
+			some++
+		}
+	}
+	costs = slices.Grow(costs, some)
+	for i, v := range values {
+		if v != 0 {
+			costs = append(costs, store.CallCost{Node: d.entries[i].node, Value: v})
+		}
+	}
+	return costs
 }
 
 // functionsOf appends the names of the functions in a frame, the outermost first, or its address where it has none.

@@ -25,7 +25,8 @@ type dict struct {
 
 	kept kept // how much of each is on disk
 
-	find *finder // nil while nobody adds
+	find    *finder // nil while nobody adds
+	outline *outline
 }
 
 type kept struct{ texts, functions, frames, nodes, sets, entries, rows, shapes int }
@@ -80,7 +81,7 @@ func mix(hash, n uint64) uint64 {
 }
 
 func newDict() *dict {
-	return &dict{nodes: make([]store.CallNode, 1), sets: make([]profile.LabelSet, 1), kept: kept{nodes: 1, sets: 1}}
+	return &dict{nodes: make([]store.CallNode, 1), sets: make([]profile.LabelSet, 1), kept: kept{nodes: 1, sets: 1}, outline: &outline{}}
 }
 
 // finding returns the finder of d, and makes it where there is none.

@@ -397,7 +397,7 @@ func (d *dict) adopt(sec *section, from *dict) error {
 		if err != nil {
 			return err
 		}
-		p, err := from.profile(h, sums)
+		p, err := from.profile(h, sums, nil)
 		if err != nil {
 			return err
 		}

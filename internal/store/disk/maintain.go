@@ -419,7 +419,7 @@ func (s *Store) forget() bool {
 
 // memory returns about how many bytes d takes.
 func (d *dict) memory() int64 {
-	n := int64(100*len(d.texts) + 32*len(d.functions) + 96*len(d.frames) + 8*len(d.nodes) + 100*len(d.sets) + 8*len(d.entries))
+	n := int64(100*len(d.texts)+32*len(d.functions)+96*len(d.frames)+8*len(d.nodes)+100*len(d.sets)+8*len(d.entries)) + d.outline.memory()
 	if d.find != nil {
 		n += int64(40*len(d.texts) + 24*(len(d.functions)+len(d.frames)) + 8*len(d.nodes) + 32*len(d.entries) + 100*len(d.sets))
 	}

@@ -366,11 +366,22 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	}
 	out.First, out.Last = fromNano(first), fromNano(last)
 	var sums []*profile.Profile
-	for _, group := range a.byShape() {
+	groups := a.byShape()
+	levels := 1 // what they are divided by
+	if q.Fold == store.Natural && hasLevels(q.Kind, groups[0][0].types()) {
+		levels = rounds(streams)
+	}
+	outlined := q.Functions && (levels == 1 || len(groups) == 1) // else values are added before they are divided
+	for _, group := range groups {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p, err := a.sum(group)
+		var p *profile.Profile
+		if outlined {
+			p, outlined, err = a.outlined(group, levels)
+		} else {
+			p, err = a.sum(group)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -382,8 +393,8 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 			return nil, err
 		}
 	}
-	if q.Fold == store.Natural {
-		p = perRound(q.Kind, p, rounds(streams))
+	if !outlined {
+		p = perRound(q.Kind, p, levels)
 	}
 	h := p.Header
 	h.TimeNanos, h.DurationNanos = began, took
@@ -420,9 +431,14 @@ func withBuild(p *profile.Profile, streams [][]*found) *profile.Profile {
 	return p.WithTables(t)
 }
 
+// hasLevels reports whether a type of a kind of profiles is a level.
+func hasLevels(kind string, types []profile.ValueType) bool {
+	return slices.ContainsFunc(types, func(t profile.ValueType) bool { return store.NatureOf(kind, t.Type, false) == store.Level })
+}
+
 // perRound divides the levels of p.
 func perRound(kind string, p *profile.Profile, rounds int) *profile.Profile {
-	if rounds == 1 || !slices.ContainsFunc(p.SampleTypes, func(t profile.ValueType) bool { return store.NatureOf(kind, t.Type, false) == store.Level }) {
+	if rounds == 1 {
 		return p
 	}
 	return p.MapValues(func(k int, v int64) int64 {
@@ -460,17 +476,53 @@ func (a *answer) byShape() [][]*part {
 // sum adds up parts of one block and shape.
 func (a *answer) sum(parts []*part) (*profile.Profile, error) {
 	d := parts[0].dict
-	h := d.shapes[parts[0].shape].Header
-	sums := make([][]int64, len(h.SampleTypes))
+	sums, err := a.sums(parts)
+	if err != nil {
+		return nil, err
+	}
+	return d.profile(d.shapes[parts[0].shape].Header, sums, nil)
+}
+
+// sums adds up the values of each entry in parts of one block and shape.
+func (a *answer) sums(parts []*part) ([][]int64, error) {
+	sums := make([][]int64, len(parts[0].types()))
 	for k := range sums {
-		sums[k] = make([]int64, len(d.entries))
+		sums[k] = make([]int64, len(parts[0].dict.entries))
 	}
 	for _, p := range parts {
 		if err := a.addPart(p, sums); err != nil {
 			return nil, err
 		}
 	}
-	return d.profile(h, sums)
+	return sums, nil
+}
+
+// outlined does what sum does, but leaves out the lines and divides the levels, unless the lines are needed.
+func (a *answer) outlined(parts []*part, levels int) (p *profile.Profile, done bool, err error) {
+	d := parts[0].dict
+	h := d.shapes[parts[0].shape].Header
+	sums, err := a.sums(parts)
+	if err != nil {
+		return nil, false, err
+	}
+	if o := d.outline.now(d); o != nil {
+		if p, err = o.profile(h, sums, a.dividers(h, levels)); p != nil || err != nil {
+			return p, true, err
+		}
+	}
+	p, err = d.profile(h, sums, nil)
+	return p, false, err
+}
+
+// dividers returns what the values of each type are divided by.
+func (a *answer) dividers(h profile.Header, levels int) []int {
+	out := make([]int, len(h.SampleTypes))
+	for k, t := range h.SampleTypes {
+		if out[k] = 1; store.NatureOf(a.Kind, t.Type, false) == store.Level {
+			out[k] = levels
+		}
+	}
+	return out
 }
 
 // addPart adds the values of p that count, or notes that they are damaged.
@@ -540,8 +592,8 @@ func (p *part) addTo(sums [][]int64) error {
 	return nil
 }
 
-// profile makes a profile of values by entry.
-func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, error) {
+// profile makes a profile of values by entry. Some frames come before others.
+func (d *dict) profile(h profile.Header, sums [][]int64, before []uint32) (*profile.Profile, error) {
 	b := profile.NewBuilder(h)
 	places := make([]uint32, len(d.frames)) // location, plus 1
 	functions := make([]uint32, len(d.functions))
@@ -550,6 +602,16 @@ func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, erro
 	values := make([]int64, len(sums))
 	var stack []uint32
 	var lines lineMaker
+	place := func(fr uint32) uint32 {
+		if places[fr] == 0 {
+			b.Locations = append(b.Locations, d.location(b, fr, functions, mappings, &lines))
+			places[fr] = uint32(len(b.Locations))
+		}
+		return places[fr] - 1
+	}
+	for _, fr := range before {
+		place(fr)
+	}
 	for i, e := range d.entries {
 		for k := range values {
 			values[k] = sums[k][i]
@@ -559,12 +621,7 @@ func (d *dict) profile(h profile.Header, sums [][]int64) (*profile.Profile, erro
 		}
 		stack = stack[:0]
 		for at := e.node; at != 0; at = d.nodes[at].Parent {
-			fr := d.nodes[at].Frame
-			if places[fr] == 0 {
-				b.Locations = append(b.Locations, d.location(b, fr, functions, mappings, &lines))
-				places[fr] = uint32(len(b.Locations))
-			}
-			stack = append(stack, places[fr]-1)
+			stack = append(stack, place(d.nodes[at].Frame))
 		}
 		if e.set != 0 && sets[e.set] == 0 {
 			sets[e.set] = b.Labels(slices.Clone(d.sets[e.set]))

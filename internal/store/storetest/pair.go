@@ -111,6 +111,14 @@ func (p *pair) ask(name string, q store.Query) {
 		}
 		same("merge, "+what, Dump(got.Profile), Dump(want.Profile), nil, nil)
 		same("facts of merge, "+what, facts(got), facts(want), nil, nil)
+		functions := q
+		functions.Functions = true
+		if outlined, err := p.got.Merge(ctx, functions); err != nil {
+			p.t.Fatalf("merge of functions: %v", err)
+		} else {
+			same("merge of functions, "+what, Dump(withoutLines(outlined.Profile)), Dump(withoutLines(want.Profile)), nil, nil)
+			same("facts of merge of functions, "+what, facts(outlined), facts(want), nil, nil)
+		}
 		if trees, ok := p.got.(store.CallStore); ok {
 			p.calls(ctx, trees, q, want.Profile, func(got, want map[string]int64) { same("calls, "+what, got, want, nil, nil) })
 		}
@@ -167,6 +175,23 @@ func (p *pair) calls(ctx context.Context, s store.CallStore, q store.Query, merg
 		maps.DeleteFunc(want, zero)
 		same(got, want)
 	}
+}
+
+// withoutLines returns a profile as those see it who only look at functions.
+func withoutLines(p *profile.Profile) *profile.Profile {
+	t := p.Tables
+	t.Functions, t.Locations = slices.Clone(t.Functions), slices.Clone(t.Locations)
+	for i := range t.Functions {
+		t.Functions[i].StartLine = 0
+	}
+	for i := range t.Locations {
+		l := &t.Locations[i]
+		l.Lines = slices.Clone(l.Lines)
+		for j := range l.Lines {
+			l.Lines[j].Line, l.Lines[j].Column = 0, 0
+		}
+	}
+	return p.WithTables(t)
 }
 
 func facts(m *store.Merged) string {

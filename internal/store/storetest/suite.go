@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		name string
 		test func(*testing.T, func(*testing.T, func() time.Time) store.Store)
 	}{
-		{"answers", answers}, {"shuffled", shuffled}, {"repeated", repeated}, {"tenants", tenants}, {"refused", refused},
+		{"answers", answers}, {"deployed", deployed}, {"shuffled", shuffled}, {"repeated", repeated}, {"tenants", tenants}, {"refused", refused},
 		{"clocks", clocks}, {"kinds", oddKinds}, {"pins", pins}, {"received", received}, {"together", together},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -50,6 +50,21 @@ func answers(t *testing.T, open func(*testing.T, func() time.Time) store.Store) 
 	p.askAll("main", f)
 	if _, ok := p.got.(store.CallStore); ok && (p.asTrees == 0 || p.merged == 0) {
 		t.Errorf("%d questions were answered as trees of calls, and %d only as profiles", p.asTrees, p.merged)
+	}
+}
+
+// deployed asks about a service of which each profile has another version, most of whose stacks are new.
+func deployed(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
+	f := Small()
+	f.Services, f.Deploy, f.Rounds, f.Kinds = 1, 1, 16, []string{"cpu", "heap", "goroutine"}
+	f.Functions, f.Stacks = 80, 60
+	p := newPair(t, open, nowOf(f))
+	half := len(f.All()) / 2
+	for i, batch := range [][]*store.Upload{f.All()[:half], f.All()[half:]} {
+		p.add("main", batch...)
+		for _, kind := range f.Kinds {
+			p.ask(fmt.Sprint(kind, " ", i), store.Query{Tenant: "main", Selector: store.Service("service-0"), Kind: kind, From: f.Start.Add(3 * time.Minute), To: f.Start.Add(time.Hour)})
+		}
 	}
 }
 

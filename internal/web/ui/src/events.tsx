@@ -40,7 +40,7 @@ export function titleOf(e: FleetEvent): string {
   if (rule) return `${rule.name}: ${rule.metric} is ${measure(rule.value, rule.unit)}, over ${measure(rule.limit, rule.unit)}`;
   if (e.kind === "oom") return `${process?.instance ?? "a process"} was killed for want of memory`;
   if (e.kind === "restart") return `${process?.instance ?? "a process"} was restarted`;
-  if (capture) return capture.failed ? `no capture: ${capture.failed}` : "a recording was taken";
+  if (capture) return capture.failed ? `no capture: ${capture.failed}` : `a recording of ${e.labels?.instance ?? "a process"} was taken`;
   return e.kind;
 }
 

@@ -178,6 +178,9 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
               <Toggle on={get(state, "ui.gone") !== "no"} title="calls that are no more keep the width that they had"
                 onClick={() => go(put(latest(), "ui.gone", get(latest(), "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
             )}
+            {model.compares && !app.api.embedded && state.view === "flame" && (
+              <Toggle on={get(state, "normalize") !== ""} title="compare shares, not amounts: before is scaled to the total of after" onClick={() => toggle("normalize")}>Normalize</Toggle>
+            )}
             <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
             {!app.api.embedded && <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>}
           </div>

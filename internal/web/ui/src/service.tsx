@@ -94,7 +94,7 @@ export function ServiceView() {
         <Hottest refText={ref} metric={metrics[data.of]} />
         <section class="card">
           <h2>Labels</h2>
-          <p class="quiet">what their values have of {of.service || of.selector}; a click selects</p>
+          <p class="quiet">the share of each value in {of.service || of.selector}; click a value to see only its profiles</p>
           <LabelExplorer of={ref} measure={data.of} onPick={(s) => go(select(latest(), "ref", refOf(s, time)))} />
         </section>
         <Happened data={data} events={events.list} />
@@ -130,7 +130,7 @@ function Hottest({ refText, metric }: { refText: string; metric: string }) {
   const { data, error, waiting } = useAnswer<Top>("/api/top", [["ref", refText], ["metric", metric], ["sort", "flat"], ["limit", "10"]]);
   if (error && !waiting) return <section class="card"><h2>Hottest functions</h2><p class="bad">{error.message}</p></section>;
   if (!data) return <section class="card" aria-busy="true"><h2>Hottest functions</h2></section>;
-  return <Rows title="Hottest functions" doc={`${value(data.total, data.unit)} ${data.metric} in all profiles, by what functions cost without what they call`} top={data} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />;
+  return <Rows title="Hottest functions" doc={`${value(data.total, data.unit)} ${data.metric} in all profiles; functions by their own cost, without what they call`} top={data} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />;
 }
 
 /** besides returns events without deploys that the profiles show themselves. */
@@ -143,26 +143,30 @@ function Happened({ data, events }: { data: FleetGraph; events: FleetEvent[] }) 
   const time = parts(data.selection.ref)[1];
   const deploys = data.deploys ?? [];
   events = besides(data, events);
+  const entries: [at: number, what: ComponentChildren][] = [
+    ...deploys.map((d): [number, ComponentChildren] => {
+      const diff = about("diff", refOf(d.selector, time), ["base", refOf(d.base, time)], ["normalize", "true"]);
+      return [d.at_ms, (
+        <li key={"deploy " + d.at_ms + d.version}>
+          <i class="mark deploy" aria-hidden="true" /> <span class="num">{when(d.at_ms)}</span> deploy of <b>{d.version}</b>{" "}
+          <Link to={diff} href={href(diff)}>{d.version} against {d.before || "what was before"}</Link>
+        </li>
+      )];
+    }),
+    ...events.map((e): [number, ComponentChildren] => [Date.parse(e.time), (
+      <li key={e.id}>
+        <i class={"mark " + e.kind} aria-hidden="true" /> <span class="num">{when(Date.parse(e.time))}</span> {titleOf(e)}{" "}
+        {waysOf(e).map(([title, s]) => <><Link to={s} href={href(s)}>{title}</Link> </>)}
+      </li>
+    )]),
+  ];
+  entries.sort((a, b) => b[0] - a[0]); // as on the page of events
   return (
     <section class="card">
       <h2>What happened</h2>
-      {deploys.length + events.length === 0 && <p class="quiet">No version was deployed in this time, and nothing else was noticed. A label <code>version</code> on profiles shows deploys.</p>}
+      {entries.length === 0 && <p class="quiet">No version was deployed in this time, and nothing else was noticed. A label <code>version</code> on profiles shows deploys.</p>}
       <ul class="next">
-        {deploys.map((d) => {
-          const diff = about("diff", refOf(d.selector, time), ["base", refOf(d.base, time)], ["normalize", "true"]);
-          return (
-            <li>
-              <i class="mark deploy" aria-hidden="true" /> <span class="num">{when(d.at_ms)}</span> deploy of <b>{d.version}</b>{" "}
-              <Link to={diff} href={href(diff)}>{d.version} against {d.before || "what was before"}</Link>
-            </li>
-          );
-        })}
-        {events.map((e) => (
-          <li>
-            <i class={"mark " + e.kind} aria-hidden="true" /> <span class="num">{when(Date.parse(e.time))}</span> {titleOf(e)}{" "}
-            {waysOf(e).map(([title, s]) => <><Link to={s} href={href(s)}>{title}</Link> </>)}
-          </li>
-        ))}
+        {entries.map(([, what]) => what)}
       </ul>
     </section>
   );
