@@ -352,8 +352,8 @@ func TestPageTags(t *testing.T) {
 func TestPageProblems(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["cpu"]), 1280, 800)
 	for path, want := range map[string]string{
-		"/top?focus=nothinghasthisname":   "filters leave nothing",
-		"/flame?focus=nothinghasthisname": "filters leave nothing",
+		"/top?focus=nothinghasthisname":   "No samples match these filters",
+		"/flame?focus=nothinghasthisname": "No samples match these filters",
 		"/diff":                           "Only one recording is open",
 		"/tags":                           "No sample has a label",
 	} {

@@ -124,7 +124,7 @@ func TestPageCompare(t *testing.T) {
 	p.click(".card a", "Flame graph of the difference")
 	p.wait(`location.pathname === "/diff"`)
 	p.settled()
-	if got := p.text(".headline"); !strings.Contains(got, "example.com/p.B4 cpu, old") {
+	if got := p.text(".headline"); !strings.Contains(got, "The base is p.B4 cpu, old.") {
 		t.Errorf("the difference says %q", got)
 	}
 }

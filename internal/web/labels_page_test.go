@@ -113,7 +113,7 @@ func TestPageLabels(t *testing.T) {
 	if got := p.text("main"); !strings.Contains(got, "cpu 1s → 3s") || !strings.Contains(got, "main.pay") || strings.Contains(got, "main.list") {
 		t.Errorf("the comparison says %q", got)
 	}
-	if got := p.text(".pills"); !strings.Contains(got, "compared with label endpoint=/cart") || !strings.Contains(got, "label endpoint=/pay") {
+	if got := p.text(".pills"); !strings.Contains(got, "compared with label endpoint=/cart") || !strings.Contains(got, "tag endpoint=/pay") {
 		t.Errorf("the pills are %q", got)
 	}
 	p.visit(eval[string](p, `location.pathname.replace("diff", "flame") + location.search`) + "&ui.side=yes")
@@ -130,10 +130,15 @@ func TestPageFiles(t *testing.T) {
 	_, url := serveWith(t, web.Options{Takes: true, Saved: filepath.Join(t.TempDir(), "views.json")}, nil, labeled(t))
 	p := open(t, url, 1280, 800)
 	p.visit("/top?focus=main")
-	give := func(name, text string) {
+	// give chooses files, given as names and texts.
+	give := func(files ...string) {
+		var add strings.Builder
+		for i := 0; i < len(files); i += 2 {
+			fmt.Fprintf(&add, "files.items.add(new File([`%s`], %q));\n", files[i+1], files[i])
+		}
 		eval[bool](p, `(() => {
 			const files = new DataTransfer();
-			files.items.add(new File([`+"`"+text+"`"+`], "`+name+`"));
+			`+add.String()+`
 			const input = document.querySelector('input[type="file"]');
 			input.files = files.files;
 			input.dispatchEvent(new Event("change", { bubbles: true }));
@@ -150,6 +155,19 @@ func TestPageFiles(t *testing.T) {
 	p.wait(`document.querySelector(".refused")?.innerText.includes("no.profile") === true`)
 	p.forgive("422")
 	p.click(".refused button", "Close")
+
+	// Of two files, one opens, and the page says why the other one does not.
+	give("good.folded", "main.main;main.good 3\n", "text.txt", "this is\nno profile\n")
+	p.wait(`new URLSearchParams(location.search).get("ref") === "good.folded" && document.querySelector("tbody")?.innerText.includes("main.good") === true`)
+	p.forgive("422")
+	if got := p.text(".refused"); !strings.Contains(got, "text.txt: ") {
+		t.Errorf("of the file that did not open, the page says %q", got)
+	}
+	p.click(".refused button", "Close")
+	p.visit("/top?focus=main&ref=good.folded")
+	if got := p.text(".refused"); got != "" {
+		t.Errorf("the page says it again: %q", got)
+	}
 
 	// Dropping is choosing.
 	eval[bool](p, `(() => {
@@ -194,6 +212,14 @@ func TestPageNames(t *testing.T) {
 	p.visit("/overview?base=/home/somebody/profiles/of/old.pprof")
 	if got := p.text(".hero"); !strings.Contains(got, "against old.pprof\n\nhottest function") {
 		t.Errorf("the overview begins with %q", got)
+	}
+	p.visit("/diff?base=/home/somebody/profiles/of/old.pprof")
+	if got := p.text(".headline"); !strings.Contains(got, "The base is old.pprof.") || !eval[bool](p, `document.querySelector('.headline code[title="/home/somebody/profiles/of/old.pprof"]') !== null`) {
+		t.Errorf("the base of the comparison is called %q", got)
+	}
+	p.visit("/diff")
+	if got := p.text(".picks"); got != "old.pprof" {
+		t.Errorf("the bases to choose from are %q", got)
 	}
 	p.visit("/flame?base=/home/somebody/profiles/of/old.pprof&ui.side=yes")
 	if got := p.text(".pair"); !strings.Contains(got, "before old.pprof") || !strings.Contains(got, "after new.pprof") {

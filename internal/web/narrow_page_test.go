@@ -25,7 +25,7 @@ func pageKinds(t *testing.T) []pageKind {
 	compared, _ := duel(t)
 	fleet := serveFleet(t, nil, nil)
 	return []pageKind{
-		{"profile", serve(t, compiler, run2()), "/overview?ui.sel=cmd/compile/internal/ssa.Compile&arg=ssa.Compile"},
+		{"profile", serve(t, compiler, run2()), "/overview?ui.sel=cmd/compile/internal/gc.compileFunctions.func3.1&arg=ssa.Compile"},
 		{"labels", serve(t, kinds(t)["labels"], run2()), "/overview?base=p1.pb.gz"},
 		{"recording", serveRecordings(t, web.Recorded(t)), "/overview"},
 		{"trace", serveRecordings(t, traced(t)), "/overview"},
@@ -155,7 +155,7 @@ func (p *page) fits(where string) {
 				if (shown < Math.min(r.width, 110) - 1 || lines > 20 && lines < r.bottom) unread.push(text.data.slice(0, 60) + ": " + Math.round(shown) + " of " + Math.round(r.width) + " px");
 			} else if (limit(e, r.right) === "cut" && !titled(e)) cut.push(text.data.trim().slice(0, 60));
 		}
-		for (const e of document.querySelectorAll("header button, header select, header a, .head button, .head select, .tools button, .tools select, .tools input, .pills button, .tabs a")) {
+		for (const e of document.querySelectorAll("header button, header select, header a, .head button, .head select, .tools button, .tools select, .tools input, .row-actions button, .pills button, .tabs a")) {
 			const r = e.getBoundingClientRect();
 			if (r.width === 0 || e.closest("details:not([open]) > :not(summary)")) continue;
 			if (r.left < -1 && !e.closest(".tabs") || limit(e.parentElement, r.right) === "cut" || r.height < 20) unusable.push((e.textContent || e.getAttribute("aria-label") || e.tagName).slice(0, 40) + " " + Math.round(r.left) + "–" + Math.round(r.right) + ", " + Math.round(r.height) + " high");

@@ -33,10 +33,10 @@ func TestPageMenu(t *testing.T) {
 	p := open(t, serve(t, []byte(walked)), 1280, 800)
 	for _, tt := range []struct{ item, query string }{
 		{"Focus: keep only samples through", `focus=^encoding/json\.Unmarshal$`},
-		{"Start at", `show-from=^encoding/json\.Unmarshal$`},
+		{"Show from", `show-from=^encoding/json\.Unmarshal$`},
 		{"Show only json.Unmarshal", `show=^encoding/json\.Unmarshal$`},
-		{"Merge into its callers", `hide=^encoding/json\.Unmarshal$`},
-		{"Drop samples through", `ignore=^encoding/json\.Unmarshal$`},
+		{"Hide: merge into its callers", `hide=^encoding/json\.Unmarshal$`},
+		{"Ignore: drop samples through", `ignore=^encoding/json\.Unmarshal$`},
 		{"Collapse recursion of", `collapse-recursion=^encoding/json\.Unmarshal$`},
 		{"Collapse package", `collapse-package=^encoding/json$`},
 		{"Hide package", `hide=^encoding/json[./]`},

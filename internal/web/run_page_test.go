@@ -83,3 +83,21 @@ func TestPageRun(t *testing.T) {
 		t.Errorf("tabs are %q", tabs)
 	}
 }
+
+// A view is downloaded as the table that it shows.
+func TestPageDownloads(t *testing.T) {
+	p := open(t, serveRecordings(t, web.Leaky(t)), 1280, 800)
+	for path, want := range map[string]string{
+		"/top": "flat (nanoseconds),", "/sandwich": "flat (nanoseconds),", // of no function yet
+		"/calltree": "depth,function,", "/sandwich?arg=main": "depth,function,", "/graph": "function,relation,",
+		"/traces": "value (nanoseconds),labels,stack", "/goroutines?metric=cpu": "count,before,state,", "/mem": "use,end_bytes,", "/gc": "gc,process,",
+	} {
+		p.visit(path)
+		p.click("summary", "Download")
+		p.wait(`document.querySelector('.menu a[href*="/download/csv"]') !== null`)
+		got := eval[string](p, `fetch(document.querySelector('.menu a[href*="/download/csv"]').href).then((r) => r.text())`)
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s is downloaded as %.80q, want %q", path, got, want)
+		}
+	}
+}

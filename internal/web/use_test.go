@@ -229,7 +229,7 @@ func TestPageAddFilter(t *testing.T) {
 	p.key(kb.Enter)
 	p.wait(`new URLSearchParams(location.search).get("ignore") === "net" && document.querySelector(".add") === null`)
 	p.settled()
-	if got := p.text(".pill"); !strings.HasPrefix(got, "drop net") {
+	if got := p.text(".pill"); !strings.HasPrefix(got, "ignore net") {
 		t.Errorf("the pill says %q", got)
 	}
 	if p.text("table") == before {

@@ -83,14 +83,20 @@ let tries = 0; // that somebody asked for since
 const attending = new Set<() => void>();
 
 function attend(now: Failure | undefined): void {
-  if (now === away) return;
+  if (now?.message === away?.message) return;
   away = now;
   for (const f of attending) f();
 }
 
-/** tryAgain has asked anew what nobody has answered. */
-export function tryAgain(): void {
+/** tryAgain asks whether somebody answers again. Then it has asked anew what nobody has answered. */
+export async function tryAgain(api: Api): Promise<void> {
+  try {
+    await api.text("/api/session", [], new AbortController().signal);
+  } catch (e) {
+    if (e instanceof Failure && e.away) return attend(e);
+  }
   tries++;
+  away = undefined;
   for (const f of attending) f();
 }
 

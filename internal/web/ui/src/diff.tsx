@@ -1,6 +1,6 @@
 // What changed against a base: the flame graph colored by change, and the functions that moved most.
 
-import { nameOf } from "./names";
+import { nameOf, shortest } from "./names";
 import { Diff, DiffRow } from "./api";
 import { asked, baseOf, useAnswer, useApp } from "./data";
 import { FlameView, Toggle } from "./flame";
@@ -21,7 +21,7 @@ export function DiffView() {
     return (
       <Message title="Compare with which recording?">
         {others.length > 0 ? (
-          <ul class="picks">{others.map((r) => <li><button onClick={() => go(put(state, "base", r.ref))}>{r.ref}</button></li>)}</ul>
+          <ul class="picks">{others.map((r) => <li><button onClick={() => go(put(state, "base", r.ref))} title={r.ref}>{shortest(r.ref, session.recordings)}</button></li>)}</ul>
         ) : (
           <p>Only one recording is open. {session.takes && <>Drop another file into this page, or choose it with <b>Open…</b> above. </>}<code>hone web new.pprof old.pprof</code> opens two.</p>
         )}
@@ -60,7 +60,7 @@ export function DiffView() {
           {normal
             ? "Before is scaled to the total of after: what is compared is shares, not amounts."
             : "Amounts are compared as they were recorded: a longer recording has more of everything."}
-          {" "}The base is <code>{base}</code>. Boxes are as wide as they are now, or were before where they are gone.
+          {" "}The base is <code title={base}>{shortest(base, session.recordings)}</code>. Boxes are as wide as they are now, or were before where they are gone.
         </p>
       </div>
       <FlameView />

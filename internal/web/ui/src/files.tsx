@@ -25,13 +25,18 @@ async function answered<T>(r: Response): Promise<T> {
   return data as T;
 }
 
+// Why some of several files did not open, for the page that shows those that did.
+const refused = "hone-refused";
+const refusedBefore = () => sessionStorage.getItem(refused) ?? "";
+
 /** OpenFiles opens files beside those that are open: by a button, or wherever in the page they are dropped. */
 export function OpenFiles() {
   const { session } = useApp();
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   const [doing, setDoing] = useState("");
-  const [wrong, setWrong] = useState("");
+  const [wrong, setWrong] = useState(refusedBefore);
+  useEffect(() => sessionStorage.removeItem(refused), []);
   const open = async (files: File[]) => {
     let last = "";
     const bad: string[] = [];
@@ -46,7 +51,8 @@ export function OpenFiles() {
     }
     setDoing("");
     setWrong(bad.join("\n"));
-    if (last === "" || bad.length > 0) return;
+    if (last === "") return;
+    if (bad.length > 0) sessionStorage.setItem(refused, bad.join("\n"));
     settle();
     let s: State = put(latest(), "ref", last);
     for (const key of ["root", "at", "metric", "ui.sel", "ui.zoom"]) s = put(s, key, "");

@@ -347,7 +347,7 @@ export function SearchBox({ search, at, hits, onStep }: { search: Found; at: num
             </span>
             <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
             <button disabled={!search.known} onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
-            <button disabled={!search.known} onClick={() => filter("show")} title="take all else out of the stacks">Only</button>
+            <button disabled={!search.known} onClick={() => filter("show")} title="take all else out of the stacks">Show only</button>
           </>
         )}
       </div>

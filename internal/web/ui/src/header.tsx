@@ -104,7 +104,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       <span class="head-end">
         {!api.embedded && <OpenFiles />}
         {!api.embedded && <SavedViews />}
-        {!api.embedded && <button onClick={() => { settle(); copy(location.href, "link copied: it opens this view in any browser that reaches this server"); }} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
+        {!api.embedded && <button onClick={() => { settle(); copy(location.href, ofFleet ? "link copied: it opens this view in any browser that reaches this server" : "link copied: it opens this view in this browser while hone web runs; for others, download the page"); }} title="copy a link to this view"><Icon name="share" /><span class="wide">Share</span></button>}
         {!api.embedded && !(ofFleet && recordings.length === 0) && <Download />}
         <button onClick={onTheme} title={`theme: ${theme} (t)`} aria-label={`theme: ${theme}`}><Icon name={theme} /></button>
         <Help />
@@ -137,8 +137,14 @@ const downloads: [format: string, doc: string][] = [
 
 const tables = new Set(["csv", "json", "markdown"]);
 
-// The views that a table or data can be had of; the others are pictures of what the flame graph has.
-const written = new Set(["top", "flame", "flamechart", "diff", "tags", "timeline", "compare", "bench", "load"]);
+// The views that a table or data can be had of, by what the server calls them; the others are made of what the ranking has.
+const written: Record<string, string> = Object.fromEntries([
+  ..."top flame flamechart calltree sandwich graph diff tags traces timeline goroutines mem gc compare bench load".split(" ").map((v) => [v, v]),
+  ["source", "list"],
+]);
+
+// Those that are of one function, which has to be chosen first.
+const ofFunction = new Set(["sandwich", "list"]);
 
 function Download() {
   const app = useApp();
@@ -157,11 +163,14 @@ function Download() {
   }, []);
   const link = (format: string): string => {
     const table = tables.has(format);
-    const view = table ? (written.has(app.state.view) ? app.state.view : "top") : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
+    const arg = get(app.state, "arg");
+    const own = written[app.state.view] ?? "top";
+    const view = table ? (ofFunction.has(own) && arg === "" ? "top" : own) : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
     const grammar = view === "graph" ? "dot" : view || "flame";
     const picture = grammar === "flame" && !table && get(app.state, "base") !== "" && get(app.state, "ui.gone") !== "no";
     const extra: Pair[] = [...(view ? [["view", view] as Pair] : []), ...(picture ? [["gone", "true"] as Pair] : [])];
-    return "/download/" + format + queryString([...extra, ...asked(app, grammar).filter(([k]) => k !== "root" || grammar === "flame")]);
+    const question = asked(app, grammar, ["arg", ofFunction.has(view) ? arg : ""]).filter(([k]) => (k !== "root" || grammar === "flame") && (k !== "metric" || view !== "goroutines"));
+    return "/download/" + format + queryString([...extra, ...question]);
   };
   return (
     <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
@@ -242,7 +251,8 @@ const unfiltered = new Set(["compare", "bench", "load", "mem", "gc"]);
 /** Pills are the steps that were applied, each with a × that takes it back. */
 export function Pills() {
   const app = useApp();
-  const { state, api } = app;
+  const { state, api, session } = app;
+  const titleOf = (k: string, v: string) => [`${k}=${v}`, session.keys.find((key) => key.name === k)?.doc].filter(Boolean).join(": ");
   const ref = get(state, "ref") || recordingOf(app)?.ref || "";
   const [adding, setAdding] = useState(false);
   const [editing, setEditing] = useState(-1); // the filter that is being edited, as a place in the state
@@ -254,9 +264,9 @@ export function Pills() {
       {shown.map(({ k, v, i }) => i === editing && state.pairs[i]?.[0] === k ? (
         <FilterForm key={"edit" + i} was={{ key: k, text: v, at: i }} onDone={() => setEditing(-1)} />
       ) : (
-        <span class="pill" key={k + v} title={`${k}=${v}`}>
+        <span class="pill" key={k + v} title={titleOf(k, v)}>
           {!api.embedded && steps.includes(k) ? (
-            <button class="edit" onClick={() => setEditing(i)} title={`${k}=${v}: edit`} aria-label={`edit the filter ${k} ${readable(v)}`}>{describeStep(k)} <b>{readableStep(k, v)}</b></button>
+            <button class="edit" onClick={() => setEditing(i)} title={titleOf(k, v) + "; click to edit"} aria-label={`edit the filter ${k} ${readable(v)}`}>{describeStep(k)} <b>{readableStep(k, v)}</b></button>
           ) : <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>}
           <button onClick={() => go(k === "base-tag" && get(state, "base") === ref ? put(without(state, i), "base", "") : without(state, i))} aria-label={`remove the filter ${k} ${readable(v)}`}>×</button>
         </span>
@@ -267,26 +277,11 @@ export function Pills() {
   );
 }
 
+/** describeStep names a filter as the notes, the form and the command line do, or else what is compared or looked at. */
 function describeStep(key: string): string {
   switch (key) {
-    case "show-from":
-      return "only from";
-    case "collapse-package":
-      return "package as one frame";
-    case "collapse-recursion":
-      return "recursion as one call";
-    case "prune-from":
-      return "only down to";
-    case "ignore":
-      return "drop";
-    case "tag":
-      return "label";
     case "base-tag":
       return "compared with label";
-    case "tag-ignore":
-      return "drop label";
-    case "tag-leaf":
-      return "label as frames";
     case "at":
       return "time";
     default:

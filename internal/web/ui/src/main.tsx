@@ -144,11 +144,17 @@ function Page() {
 /** Away says that nobody answers this page any more, and how to go on. What was there stays. */
 function Away() {
   const away = useAway();
+  const gone = away !== undefined;
+  useEffect(() => {
+    if (!gone) return;
+    const timer = setInterval(() => void tryAgain(api), 5000); // a tunnel or a network may come back
+    return () => clearInterval(timer);
+  }, [gone]);
   if (!away) return null;
   return (
     <div class="away" role="alert">
       <p><b>{sentence(away.message)}</b> What is shown here stays as it was; new views, filters and details need a server.</p>
-      <p>{sentence(away.hint)} <button class="small" onClick={tryAgain}>Try again</button></p>
+      <p>{sentence(away.hint)} <button class="small" onClick={() => void tryAgain(api)}>Try again</button></p>
     </div>
   );
 }

@@ -35,11 +35,11 @@ export function itemsFor(app: App, frame: AnyFrame | undefined, fullName: string
     const s = short(name);
     put1(1, "Focus: keep only samples through", s, fn("focus"), "f");
     if (!by.startsWith("label:")) {
-      put1(1, "Start at", s, fn("show-from"), "o");
+      put1(1, "Show from: cut the callers of", s, fn("show-from"), "o");
       put1(1, "Show only", s, fn("show"));
-      put1(2, "Merge into its callers:", s, fn("hide"), "h");
+      put1(2, "Hide: merge into its callers", s, fn("hide"), "h");
     }
-    put1(2, "Drop samples through", s, fn("ignore"), "d");
+    put1(2, "Ignore: drop samples through", s, fn("ignore"), "d");
     if (by === "" || by === "function") put1(2, "Collapse recursion of", s, filter("collapse-recursion", exactly(name)));
     if (pkg && !by.startsWith("label:") && by !== "file") {
       const all = "^" + quoted(pkg) + "[./]";

@@ -133,7 +133,7 @@ export function Problem({ error }: { error: Failure }) {
 /** Nothing explains an answer without any cost in it. */
 export function Nothing({ head }: { head: Head }) {
   if (head.filters?.length) {
-    return <Message title="The filters leave nothing"><p>No sample passes <code>{head.filters.join(", ")}</code>. Take a filter away with its ×.</p></Message>;
+    return <Message title="No samples match these filters"><p>The filters are <code>{head.filters.join(", ")}</code>. Remove one with its ×.</p></Message>;
   }
   return (
     <Message title={`This profile has no ${head.metric} samples`}>
@@ -186,9 +186,9 @@ export function useActions(subject: Subject | undefined): Action[] {
       run: () => go(to(state(), "sandwich", ["arg", name], ["ui.sel", name])),
     },
     { icon: "focus", name: "Focus", key: "f", doc: "keep only samples that pass through it", run: filter("focus") },
-    { icon: "only", name: "Only", key: "o", doc: "cut what is above it", run: filter("show-from") },
+    { icon: "only", name: "Show from", key: "o", doc: "cut what is above it", run: filter("show-from") },
     { icon: "hide", name: "Hide", key: "h", doc: "take it out of the stacks", run: filter("hide") },
-    { icon: "drop", name: "Drop", key: "d", doc: "leave out samples that pass through it", run: filter("ignore") },
+    { icon: "drop", name: "Ignore", key: "d", doc: "drop samples that pass through it", run: filter("ignore") },
     { icon: "copy", name: "Copy", key: "y", doc: "copy its name", run: () => copy(name, "name copied") },
   ];
   return all.filter((a): a is Action => a !== false);
