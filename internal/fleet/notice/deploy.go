@@ -24,8 +24,9 @@ const (
 // looks is how long after a deploy the versions are compared that run side by side.
 var looks = []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
 
-// versions notices versions that were not there before.
-func (n *Noticer) versions(s *service, lines []store.Line, from time.Time) error {
+// versions notices versions that were not there before. The lines are of the step of q.
+func (n *Noticer) versions(ctx context.Context, s *service, lines []store.Line, q store.Query) error {
+	from := q.From
 	label := store.BuildLabel
 	if slices.ContainsFunc(lines, func(l store.Line) bool { return l.Labels.Get(versionLabel) != "" }) {
 		label = versionLabel
@@ -77,7 +78,12 @@ func (n *Noticer) versions(s *service, lines []store.Line, from time.Time) error
 		if v == before {
 			continue
 		}
-		d := &deploy{label: label, version: v, before: before, at: from, id: id(s.tenant, s.name, label, v, from.Unix())}
+		d := &deploy{label: label, version: v, before: before, at: from, first: from, id: id(s.tenant, s.name, label, v, from.Unix())}
+		if first, err := n.first(ctx, q, s.of(label, v)); err != nil {
+			return err
+		} else if !first.IsZero() {
+			d.first = first
+		}
 		if s.deploys = append(s.deploys, d); len(s.deploys) > mostDeploys {
 			s.deploys = s.deploys[1:]
 		}
@@ -85,7 +91,7 @@ func (n *Noticer) versions(s *service, lines []store.Line, from time.Time) error
 			continue // this was seen before a restart
 		}
 		e := event.Event{
-			ID: d.id, Tenant: s.tenant, Kind: event.Deployed, Service: s.name, Time: from, Noticed: n.Now().UTC(),
+			ID: d.id, Tenant: s.tenant, Kind: event.Deployed, Service: s.name, Time: d.first, Noticed: n.Now().UTC(),
 			Deploy: &event.Deploy{Before: name(before), Build: name(builds[v])},
 		}
 		if label == versionLabel {
@@ -94,6 +100,27 @@ func (n *Noticer) versions(s *service, lines []store.Line, from time.Time) error
 		bad = errors.Join(bad, n.Events.Add(e))
 	}
 	return bad
+}
+
+// instant is how exactly the time of a deploy is told.
+const instant = 10 * time.Second
+
+// first returns when the first profile of a selection came in the step of q, or no time if there is none.
+func (n *Noticer) first(ctx context.Context, q store.Query, of store.Selector) (time.Time, error) {
+	q.Selector = of
+	lines, err := n.Store.Totals(ctx, q, instant, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var first time.Time
+	for _, l := range lines {
+		for _, p := range l.Points {
+			if p.Profiles > 0 && (first.IsZero() || p.Time.Before(first)) {
+				first = p.Time
+			}
+		}
+	}
+	return first, nil
 }
 
 // others reports whether there were other versions after some time.

@@ -77,9 +77,10 @@ type service struct {
 type deploy struct {
 	label           string // version, or build_id
 	version, before string
-	at              time.Time
-	looked          int    // how often it was compared
-	id              string // of its event
+	at              time.Time // the step in which it was seen first
+	first           time.Time // when, within the step
+	looked          int       // how often it was compared
+	id              string    // of its event
 }
 
 // New returns a Noticer.
@@ -160,7 +161,7 @@ func (n *Noticer) step(ctx context.Context, t *tenant, from time.Time) error {
 				end = len(lines)
 			}
 			if s := t.service(name, from); s != nil {
-				err := n.versions(s, lines[:end], from)
+				err := n.versions(ctx, s, lines[:end], q)
 				if err == nil {
 					err = n.costs(ctx, s, w.kind, w.column, lines[:end], q)
 				}

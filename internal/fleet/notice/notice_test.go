@@ -222,6 +222,18 @@ func TestStore(t *testing.T) {
 	if len(deploys) != 2*fleet.Services {
 		t.Errorf("%d deploys noticed, want two of each of %d services", len(deploys), fleet.Services)
 	}
+	// A deploy is told at its first profile, and not at the beginning of the five minutes in which that came.
+	began := map[string]time.Time{}
+	for _, u := range fleet.All() {
+		if k := u.Service + " " + u.Labels.Get("version"); began[k].IsZero() || u.Start.Before(began[k]) {
+			began[k] = u.Start
+		}
+	}
+	for _, d := range deploys {
+		if late := began[d.Service+" "+d.Deploy.Version].Sub(d.Time); late < 0 || late >= 10*time.Second {
+			t.Errorf("%s of %s is told %v before its first profile", d.Deploy.Version, d.Service, late)
+		}
+	}
 	again := notice.New(notice.Options{Store: s, Events: events, Now: s.Now})
 	before, _ := events.List(event.Filter{Tenant: "t"})
 	if err := again.Look(context.Background()); err != nil {

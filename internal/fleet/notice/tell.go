@@ -66,6 +66,9 @@ func (n *Noticer) tell(s *service, kind string, m *memory, c *cause, before, aft
 	if d != nil {
 		ch.Version, ch.Since, e.Cause = d.version, d.before, d.id
 		ch.Later = began.Sub(d.at) > 2*n.Step
+		if d.first.After(began) {
+			e.Time = d.first // the step began before the version that came in it
+		}
 	}
 	return n.add(e, c.touched, m)
 }
