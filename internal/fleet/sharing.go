@@ -159,7 +159,7 @@ func (s *Server) takeShared(w http.ResponseWriter, r *http.Request, who token.Wh
 		}
 		to := ShelfPath + id + ".hone"
 		if s.Pages != nil && strings.Contains(r.Header.Get("Accept"), "text/html") {
-			to = "/?ref=" + SharedPrefix + id
+			to = "/overview?ref=" + SharedPrefix + id
 		}
 		http.Redirect(w, r, to, http.StatusFound)
 		return nil

@@ -136,7 +136,7 @@ func TestSharedName(t *testing.T) {
 	if w := b.get("/shelf/"+b.shared, "read"); w.Code != http.StatusFound || w.Header().Get("Location") != "/shelf/"+b.shared+".hone" {
 		t.Errorf("without a page, the link leads to %q with %d", w.Header().Get("Location"), w.Code)
 	}
-	if w := b.get("/shelf/"+b.shared, "read", "Accept", "text/html,*/*"); w.Code != http.StatusFound || w.Header().Get("Location") != "/?ref=shelf:"+b.shared {
+	if w := b.get("/shelf/"+b.shared, "read", "Accept", "text/html,*/*"); w.Code != http.StatusFound || w.Header().Get("Location") != "/overview?ref=shelf:"+b.shared {
 		t.Errorf("a browser is led to %q with %d", w.Header().Get("Location"), w.Code)
 	}
 	for _, path := range []string{"/shelf/x", "/shelf/" + strings.Repeat("a", 20), "/shelf/..%2ftokens.json", "/shelf/" + b.shared + ".json"} {

@@ -235,9 +235,16 @@ func TestPageFleetHeat(t *testing.T) {
 	p.click("main a", "slow")
 	p.wait(`location.pathname === "/overview"`)
 	p.settled()
-	if got := p.text("main"); !strings.Contains(got, "With callees") || strings.Contains(p.text(".tabs"), "Heat map") {
-		t.Errorf("a recording on the shelf shows %q", got)
+	recorded := func(how string) {
+		if got := p.text("main"); !strings.Contains(got, "With callees") || strings.Contains(p.text(".tabs"), "Heat map") {
+			t.Errorf("a recording on the shelf, opened %s, shows %q", how, got)
+		}
 	}
+	recorded("from its list")
+	p.visit(fleet.ShelfPath + strings.TrimPrefix(p.query("ref"), fleet.SharedPrefix)) // as hone push says
+	p.wait(`location.pathname === "/overview"`)
+	p.settled()
+	recorded("by its link")
 }
 
 // Names are text, whatever is in them.
