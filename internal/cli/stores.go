@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,9 @@ func refuseStored(cmd *cobra.Command, args []string) error {
 const completionPatience = 700 * time.Millisecond
 
 // toComplete takes a ref to a store apart that somebody types: where the store is, the service, the matchers before the last one, and that.
-var toComplete = regexp.MustCompile(`^((?:https?://[^?#{}"]+?/)?store:)([^{}@"]*)(?:\{((?:[^{}"]|"(?:[^"\\]|\\.)*")*(?:"[^"]*)?))?$`)
+var toComplete = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:https?://[^?#{}"]+?/)?store:)([^{}@"]*)(?:\{((?:[^{}"]|"(?:[^"\\]|\\.)*")*(?:"[^"]*)?))?$`)
+})
 
 // completeRef completes refs by files, and those that begin with store: by what is in the store.
 func completeRef(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -80,7 +83,7 @@ func completeRef(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completi
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
-	m := toComplete.FindStringSubmatch(typed)
+	m := toComplete().FindStringSubmatch(typed)
 	if m == nil {
 		return nil, files
 	}
@@ -92,7 +95,7 @@ func completeRef(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completi
 	}
 	var out []cobra.Completion
 	for _, name := range source.Names(ctx, address, "", store.ServiceLabel, m[2]) {
-		if plainName.MatchString(name) {
+		if plainName().MatchString(name) {
 			out = append(out, m[1]+name)
 		}
 	}
@@ -120,7 +123,7 @@ func cutTimes(typed string) (before, times string, ok bool) {
 }
 
 // plainName matches what shells and refs take as it is, without quotes.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.:/+-]+$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:/+-]+$`) })
 
 // completeMatcher completes the last of the matchers in braces.
 func completeMatcher(ctx context.Context, address, service, before, matchers string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -138,7 +141,7 @@ func completeMatcher(ctx context.Context, address, service, before, matchers str
 	}
 	if !set {
 		for _, name := range source.Names(ctx, address, service, "", label) {
-			if name != store.ServiceLabel && plainName.MatchString(name) {
+			if name != store.ServiceLabel && plainName().MatchString(name) {
 				out = append(out, before+name+"=")
 			}
 		}
@@ -152,7 +155,7 @@ func completeMatcher(ctx context.Context, address, service, before, matchers str
 		return nil, more
 	}
 	for _, v := range source.Names(ctx, address, service, label, value) {
-		if plainName.MatchString(v) {
+		if plainName().MatchString(v) {
 			out = append(out, before+label+op+quote+v+quote+"}")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/filename"
 )
@@ -55,7 +56,7 @@ func (r *Remark) Story() Story {
 	if boxed {
 		s.What = "a copy of " + plain(r.What)
 	} else {
-		s.What = inlinedResult.ReplaceAllString(s.What, "the result of an inlined call")
+		s.What = inlinedResult().ReplaceAllString(s.What, "the result of an inlined call")
 	}
 	if text := r.makesHow(boxed); text != "" {
 		n := r.Flow[0].How[0]
@@ -114,7 +115,7 @@ func (r *Remark) ofAddress() bool {
 }
 
 // inlinedResult is what the compiler calls the result of a call that it inlined.
-var inlinedResult = regexp.MustCompile(`~r[0-9]+\b`)
+var inlinedResult = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`~r[0-9]+\b`) })
 
 // boxed reports whether the value is one that an interface needs a copy of.
 func (r *Remark) boxed() bool {
@@ -143,7 +144,7 @@ func (r *Remark) makesHow(boxed bool) string {
 	case Text:
 		return r.What + " copies what it converts"
 	case Sum:
-		return inlinedResult.ReplaceAllString(r.What, "the result") + " makes a new string"
+		return inlinedResult().ReplaceAllString(r.What, "the result") + " makes a new string"
 	case Bound:
 		return r.What + " creates a function value that holds its receiver"
 	}

@@ -31,7 +31,7 @@ func (p *Parallel) Without(file string, lines []int) *Parallel {
 				break
 			}
 			from, to := n-1, n-1
-			if !importLine.MatchString(text[n-1]) {
+			if !importLine().MatchString(text[n-1]) {
 				for from >= 0 && strings.TrimSpace(text[from]) != groupMark && strings.TrimSpace(text[from]) != groupEnd {
 					from--
 				}
@@ -65,7 +65,7 @@ func (p *Parallel) Without(file string, lines []int) *Parallel {
 }
 
 // importLine is a line that imports a package.
-var importLine = regexp.MustCompile(`^\t(\w+ )?"[^"]+"$`)
+var importLine = lazily(`^\t(\w+ )?"[^"]+"$`)
 
 // write writes the file, and notes where its calls are.
 func (w *parallelWriter) write(s *side) (*Parallel, error) {

@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -220,11 +219,11 @@ func (d *finding) soften(s *surface) {
 	}
 }
 
-var versionText = regexp.MustCompile(`^"v?\d+(\.\d+){1,3}([-+][\w.+-]*)?"$`)
+var versionText = lazily(`^"v?\d+(\.\d+){1,3}([-+][\w.+-]*)?"$`)
 
 // saysVersion reports whether a function does nothing but tell the version of the package, which is another one in each release.
 func saysVersion(e *entry, old, now string) bool {
-	return len(e.params) == 0 && strings.Contains(strings.ToLower(e.name), "version") && versionText.MatchString(old) && versionText.MatchString(now)
+	return len(e.params) == 0 && strings.Contains(strings.ToLower(e.name), "version") && versionText().MatchString(old) && versionText().MatchString(now)
 }
 
 // own reports whether a function is one that changed together with all that use it.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/tools/go/packages"
@@ -28,30 +29,35 @@ type guards struct {
 }
 
 var (
-	saysSafe = regexp.MustCompile(`(?i)\bsafe\b[^.]{0,40}\b(concurren|goroutine|thread|parallel)|\bconcurren(t|tly)[- ](safe|use|access)|\b(goroutine|thread|concurrency)[- ]?safe|(by|from|among|across|between) (multiple|several|many|different) (goroutine|thread)|(multiple|several|many) goroutines (may|can)|\b(called|used|shared|accessed)\b[^.]{0,20}\b(concurrently|simultaneously|in parallel)`)
+	saysSafe = lazily(`(?i)\bsafe\b[^.]{0,40}\b(concurren|goroutine|thread|parallel)|\bconcurren(t|tly)[- ](safe|use|access)|\b(goroutine|thread|concurrency)[- ]?safe|(by|from|among|across|between) (multiple|several|many|different) (goroutine|thread)|(multiple|several|many) goroutines (may|can)|\b(called|used|shared|accessed)\b[^.]{0,20}\b(concurrently|simultaneously|in parallel)`)
 	// In a sentence that says no, and where the caller has to do something first.
-	saysUnsafe      = regexp.MustCompile(`(?i)(\bnot\b|n't\b|\bnever\b|\bno\b|\bwithout\b|\bunless\b)[^.]{0,60}\b(goroutine|thread|concurren|safe|simultaneous|parallel|synchroni)|\b(non|un)[- ]?(thread|concurren|goroutine|synchroni|safe)|\bmust (be called|hold|not)|should (only )?be called|caller (must|should|is)|before (any|the|calling|use)|only once|single goroutine|one goroutine|\bmutex is held|\block(s)? (is|are|must be) held`)
-	aboutGoroutines = regexp.MustCompile(`(?i)goroutine|thread|concurren|parallel|simultaneous|\brace`)
+	saysUnsafe      = lazily(`(?i)(\bnot\b|n't\b|\bnever\b|\bno\b|\bwithout\b|\bunless\b)[^.]{0,60}\b(goroutine|thread|concurren|safe|simultaneous|parallel|synchroni)|\b(non|un)[- ]?(thread|concurren|goroutine|synchroni|safe)|\bmust (be called|hold|not)|should (only )?be called|caller (must|should|is)|before (any|the|calling|use)|only once|single goroutine|one goroutine|\bmutex is held|\block(s)? (is|are|must be) held`)
+	aboutGoroutines = lazily(`(?i)goroutine|thread|concurren|parallel|simultaneous|\brace`)
 	// settings are names of functions that programs call before they start goroutines.
-	settings = regexp.MustCompile(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Define|On[A-Z]|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
+	settings = lazily(`^(Set|Register|Unregister|Init|Setup|Reset|Configure|Enable|Disable|Use|Replace|Override|Load|Seed|Start|Stop|Close|Shutdown|Flush|Install|Default|With|Option|Debug|Bind|Mock|Stub|Define|On[A-Z]|Add.*(Hook|Handler|Func|Plugin|Translation|Language|Rule|Type))`)
 	// permits are names of methods that say what is to be let through or left out, which is settled before it is used. One that answers a
 	// question, as a limiter's Allow does, is not meant.
-	permits = regexp.MustCompile(`^(Ban|Allow|Disallow|Deny|Forbid|Permit|Block|Unblock|Require|Ignore|Exclude|Include|Skip|Restrict|Limit)([A-Z].*)?$`)
+	permits = lazily(`^(Ban|Allow|Disallow|Deny|Forbid|Permit|Block|Unblock|Require|Ignore|Exclude|Include|Skip|Restrict|Limit)([A-Z].*)?$`)
 	// contents are names of settings that are also those of what a cache does all day.
-	contents = regexp.MustCompile(`^(Set|Load|Replace|Use)$`)
-	ends     = regexp.MustCompile(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
+	contents = lazily(`^(Set|Load|Replace|Use)$`)
+	ends     = lazily(`^(Close|Stop|Shutdown|Wait|Done|Lock|Unlock|RLock|RUnlock|TryLock|Start|Run|Serve|Listen)|(Unsafe|Locked|NoLock|WithoutLock)$`)
 	// reads are names of methods that nobody expects to change what they are called on.
-	reads = regexp.MustCompile(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
+	reads = lazily(`^(String|GoString|Error|Len|Size|Cap|Is[A-Z].*|Has[A-Z].*|Match.*|Equals?|Compare|Less|Marshal.*|Name|Kind|Type|Unwrap|Contains.*|Empty|Hash|Eval.*|Validate.*|Sum|Bytes|Execute.*|Render.*|Format.*|Evaluate)$`)
 	// gets are those of them that change what they are called on where they take an argument: Name("x") gives a name.
-	gets = regexp.MustCompile(`^(String|Error|Len|Size|Cap|Name|Kind|Type|Empty|Bytes)$`)
+	gets = lazily(`^(String|Error|Len|Size|Cap|Name|Kind|Type|Empty|Bytes)$`)
 	// loggers are names of types that all of a program writes logs with, and logs is how.
-	loggers = regexp.MustCompile(`(Logger|Entry)$`)
-	logs    = regexp.MustCompile(`^(Log|Trace|Debug|Info|Notice|Warn|Warning|Error|Print)(f|ln|w)?$`)
+	loggers = lazily(`(Logger|Entry)$`)
+	logs    = lazily(`^(Log|Trace|Debug|Info|Notice|Warn|Warning|Error|Print)(f|ln|w)?$`)
 	// compiled are names of types of which programs make one value at the start, and use it wherever they need it; uses is what
 	// they do with it. Builders, and what collects results such as a validator with Check, are not among them.
-	compiled = regexp.MustCompile(`(Template|Program|Expression|Expr|Schema|Validator|Validate|Policy|Pattern|Regexp?|Glob|Selector|Matcher|Localizer|Translator|Sanitizer|Formatter|Markdown|Minifier|Engine|Rule|Filter|Replacer|Inflector|Humanizer|Converter)$`)
-	uses     = regexp.MustCompile(`^(Must)?(Run|Exec|Execute|Eval|Evaluate|Render|Format|Match|Find|Search|Lookup|Localize|Translate|Convert|Sanitize|Validate|Apply|Transform|Replace|Minify|Visit|Expand)([A-Z].*)?$`)
+	compiled = lazily(`(Template|Program|Expression|Expr|Schema|Validator|Validate|Policy|Pattern|Regexp?|Glob|Selector|Matcher|Localizer|Translator|Sanitizer|Formatter|Markdown|Minifier|Engine|Rule|Filter|Replacer|Inflector|Humanizer|Converter)$`)
+	uses     = lazily(`^(Must)?(Run|Exec|Execute|Eval|Evaluate|Render|Format|Match|Find|Search|Lookup|Localize|Translate|Convert|Sanitize|Validate|Apply|Transform|Replace|Minify|Visit|Expand)([A-Z].*)?$`)
 )
+
+// lazily returns a function that compiles a regular expression when it is first called: commands that prove nothing start without.
+func lazily(rx string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(rx) })
+}
 
 func (v *side) guards() *guards {
 	g := &guards{side: v, direct: make(map[string]bool), locked: make(map[string]bool), docs: make(map[string]string), named: make(map[string]bool), spread: make(map[string]bool)}
@@ -103,10 +109,10 @@ func (v *side) guards() *guards {
 // settings reports whether a function changes what the whole package uses, which is done before there are goroutines.
 func (g *guards) settings(key string) bool {
 	doc := g.docs[key]
-	if saysUnsafe.MatchString(doc) {
+	if saysUnsafe().MatchString(doc) {
 		return true
 	}
-	return !g.locked[key] && (settings.MatchString(key) || g.sets(key)) || g.flags(key) || g.registers(key)
+	return !g.locked[key] && (settings().MatchString(key) || g.sets(key)) || g.flags(key) || g.registers(key)
 }
 
 // registers reports whether a function keeps, in a variable of the package, code that it is given. Programs register such code at their
@@ -250,8 +256,8 @@ func (g *guards) readDocs() {
 		text.Write(readme)
 	}
 	for sentence := range sentences(text.String()) {
-		safe, unsafe := saysSafe.MatchString(sentence), saysUnsafe.MatchString(sentence)
-		if !safe && !unsafe || !aboutGoroutines.MatchString(sentence) {
+		safe, unsafe := saysSafe().MatchString(sentence), saysUnsafe().MatchString(sentence)
+		if !safe && !unsafe || !aboutGoroutines().MatchString(sentence) {
 			continue
 		}
 		for _, word := range strings.FieldsFunc(sentence, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
@@ -359,24 +365,24 @@ func (v *side) testFiles() (out []testFile) {
 // is made for that, or where the method only reads. key is that of the method's declaration, or "".
 func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 	serving := method == "ServeHTTP" && serves(t.Type()) // a server has a goroutine for each connection
-	if !token.IsExported(method) || ends.MatchString(method) && !serving || saysUnsafe.MatchString(g.docs[key]) {
+	if !token.IsExported(method) || ends().MatchString(method) && !serving || saysUnsafe().MatchString(g.docs[key]) {
 		return false
 	}
-	if saysSafe.MatchString(g.docs[key]) {
+	if saysSafe().MatchString(g.docs[key]) {
 		return true
 	}
-	setting := !g.locks(key) && (settings.MatchString(method) || g.setsFields(key) || permits.MatchString(method) && g.saysNothing(t, method))
+	setting := !g.locks(key) && (settings().MatchString(method) || g.setsFields(key) || permits().MatchString(method) && g.saysNothing(t, method))
 	switch safe, said := g.says(t, made); {
 	case said: // what is safe to use is not always safe to set up
-		return safe && (!setting || contents.MatchString(method))
+		return safe && (!setting || contents().MatchString(method))
 	case serving:
 		return true
 	case holdsLock(t.Type(), g.pkg.Types, 0):
 		return !setting
-	case reads.MatchString(method) && !(gets.MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
+	case reads().MatchString(method) && !(gets().MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
 		return true
 	}
-	return compiled.MatchString(t.Name()) && uses.MatchString(method) || loggers.MatchString(t.Name()) && logs.MatchString(method)
+	return compiled().MatchString(t.Name()) && uses().MatchString(method) || loggers().MatchString(t.Name()) && logs().MatchString(method)
 }
 
 // owns reports whether the package declares a type.
@@ -467,16 +473,16 @@ func takesArguments(t *types.TypeName, method string) bool {
 
 // mayPass reports whether goroutines may pass one value to a function at the same time.
 func (g *guards) mayPass(t *types.TypeName, fn, made string) bool {
-	if !token.IsExported(fn) || ends.MatchString(fn) && !uses.MatchString(fn) || g.settings(fn) {
+	if !token.IsExported(fn) || ends().MatchString(fn) && !uses().MatchString(fn) || g.settings(fn) {
 		return false
 	}
-	if saysSafe.MatchString(g.docs[fn]) {
+	if saysSafe().MatchString(g.docs[fn]) {
 		return true
 	}
 	if safe, said := g.says(t, made); said {
 		return safe
 	}
-	return compiled.MatchString(t.Name()) && uses.MatchString(fn)
+	return compiled().MatchString(t.Name()) && uses().MatchString(fn)
 }
 
 // says returns what documentation says about sharing the values of a type, also that of the function that made one, and whether it does.
@@ -487,9 +493,9 @@ func (g *guards) says(t *types.TypeName, made string) (safe, said bool) {
 		doc, said = "", false
 	}
 	switch {
-	case saysUnsafe.MatchString(doc) || made != "" && saysUnsafe.MatchString(g.docs[made]):
+	case saysUnsafe().MatchString(doc) || made != "" && saysUnsafe().MatchString(g.docs[made]):
 		return false, true
-	case saysSafe.MatchString(doc) || made != "" && saysSafe.MatchString(g.docs[made]):
+	case saysSafe().MatchString(doc) || made != "" && saysSafe().MatchString(g.docs[made]):
 		return true, true
 	}
 	return safe, said

@@ -29,7 +29,7 @@ func TestSaysSafe(t *testing.T) {
 		"Start starts a goroutine for each worker.":                                                         false,
 		"Sets of this kind offer no thread safety; those of NewSet do, and are safe for use by goroutines.": false,
 	} {
-		if got := saysSafe.MatchString(text) && !saysUnsafe.MatchString(text); got != want {
+		if got := saysSafe().MatchString(text) && !saysUnsafe().MatchString(text); got != want {
 			t.Errorf("%q: safe is %v", text, got)
 		}
 	}
@@ -41,17 +41,17 @@ func TestSettings(t *testing.T) {
 		"SetLevel": true, "OnTransition": true, "DefineFormat": true, "AddHook": true, "Configure": true,
 		"Once": false, "Get": false, "Add": false, "Only": false, "Level": false,
 	} {
-		if got := settings.MatchString(name); got != want {
+		if got := settings().MatchString(name); got != want {
 			t.Errorf("%s is a setting: %v", name, got)
 		}
 	}
 	for name, want := range map[string]bool{"Template": true, "Program": true, "Schema": true, "Query": false, "Builder": false, "Templates": false} {
-		if got := compiled.MatchString(name); got != want {
+		if got := compiled().MatchString(name); got != want {
 			t.Errorf("%s is made once: %v", name, got)
 		}
 	}
 	for name, want := range map[string]bool{"Execute": true, "MustLocalize": true, "LocalizeMessage": true, "Run": true, "Running": false, "Check": false, "Parse": false} {
-		if got := uses.MatchString(name); got != want {
+		if got := uses().MatchString(name); got != want {
 			t.Errorf("%s uses what was made once: %v", name, got)
 		}
 	}

@@ -221,7 +221,7 @@ func placeOf(path string, e *entry, step int) (id int64, ok bool) {
 	return int64(step)<<8 | int64(n), n >= 0 && n < len(e.results)
 }
 
-var fieldPath = regexp.MustCompile(`^(\.[A-Za-z_]\w*)+$`)
+var fieldPath = lazily(`^(\.[A-Za-z_]\w*)+$`)
 
 // seen writes an expression of a string that tells what a value is, "" where there is none that is short. rest is the path in the value.
 func (s *surface) seen(w *printer, t types.Type, name, rest string) string {
@@ -250,7 +250,7 @@ func (s *surface) seen(w *printer, t types.Type, name, rest string) string {
 		return sprintf + `"%v", ` + name + ")"
 	}
 	if named, st := structOf(t); st != nil && named.Obj().Pkg() != nil {
-		if fieldPath.MatchString(rest) {
+		if fieldPath().MatchString(rest) {
 			return sprintf + `"%+v", ` + name + rest + ")"
 		}
 		for f := range st.Fields() {
@@ -320,18 +320,18 @@ func literal(s string) string {
 }
 
 var (
-	learnedText = regexp.MustCompile(`(?m)want=("(?:[^"\\]|\\.)*")$`)
-	addressText = regexp.MustCompile(`0x[0-9a-f]{6}`)
+	learnedText = lazily(`(?m)want=("(?:[^"\\]|\\.)*")$`)
+	addressText = lazily(`0x[0-9a-f]{6}`)
 )
 
 // learn takes what the old version does from the output of a test.
 func (t *regression) learn(out string, err error) {
-	m := learnedText.FindStringSubmatch(out)
+	m := learnedText().FindStringSubmatch(out)
 	if err != nil || m == nil {
 		return
 	}
 	want, err := strconv.Unquote(m[1])
-	if err != nil || len(want) > 4096 || addressText.MatchString(want) {
+	if err != nil || len(want) > 4096 || addressText().MatchString(want) {
 		return
 	}
 	t.want, t.learned = want, true

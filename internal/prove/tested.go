@@ -5,7 +5,6 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -191,7 +190,7 @@ func (m *seedMaker) holdable(t types.Type) (string, bool) {
 	return name, m.surface.types[name] != nil
 }
 
-var optionText = regexp.MustCompile(`^[a-z]{3,12}$`)
+var optionText = lazily(`^[a-z]{3,12}$`)
 
 // tags returns the keys that the code looks for in the tags of structs, and words that it compares with, which options in tags may be.
 // Those of what changed come first.
@@ -205,7 +204,7 @@ func (s *surface) tags() (keys, options []string) {
 		far, affected := s.changes[key]
 		word := func(e ast.Expr) {
 			if tv := s.new.pkg.TypesInfo.Types[e]; tv.Value != nil && tv.Value.Kind() == constant.String {
-				if text := constant.StringVal(tv.Value); optionText.MatchString(text) {
+				if text := constant.StringVal(tv.Value); optionText().MatchString(text) {
 					if affected && far == 0 {
 						options = append(options, text)
 					} else {

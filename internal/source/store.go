@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -152,7 +153,7 @@ func tokenHint(token string, status int) hint.Text {
 }
 
 // inStore matches refs to profiles in a store that say where it is, as in https://profiles.example.com/store:api@-1h.
-var inStore = regexp.MustCompile(`^(https?://[^?#{}"]+?)/(store:.+)$`)
+var inStore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(https?://[^?#{}"]+?)/(store:.+)$`) })
 
 // storeRef takes a ref to profiles in a store apart into the address of the store, which is "" for the one of this user, and what is selected there.
 // ok is false when ref names something else.
@@ -163,7 +164,7 @@ func storeRef(ref string) (base, name string, ok bool) {
 	if !strings.HasPrefix(ref, "http://") && !strings.HasPrefix(ref, "https://") {
 		return "", "", false
 	}
-	if m := inStore.FindStringSubmatch(ref); m != nil {
+	if m := inStore().FindStringSubmatch(ref); m != nil {
 		name = m[2]
 		if plain, err := url.PathUnescape(name); err == nil && !strings.ContainsAny(name, "{\" ") {
 			name = plain // copied from where addresses are escaped
@@ -309,13 +310,15 @@ func Save(ref string, w io.Writer) error {
 }
 
 // sharedLink is the form of links to recordings on the shelf of a server: its address, an ID, and perhaps a time.
-var sharedLink = regexp.MustCompile(`^(https?://[^?#]+)/shelf/([a-z2-7]{20})(?:\.hone)?/?(?:@(.*))?$`)
+var sharedLink = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(https?://[^?#]+)/shelf/([a-z2-7]{20})(?:\.hone)?/?(?:@(.*))?$`)
+})
 
 // Unshare deletes what a link, or an ID alone, names on the shelf of a server: that of the link, that at base, or that at the usual place.
 func Unshare(base, link string) error {
-	m := sharedLink.FindStringSubmatch(link)
+	m := sharedLink().FindStringSubmatch(link)
 	if m == nil || m[3] != "" {
-		if m = sharedLink.FindStringSubmatch(cmp.Or(base, ownStore()) + "/shelf/" + link); m == nil || strings.Contains(link, "/") {
+		if m = sharedLink().FindStringSubmatch(cmp.Or(base, ownStore()) + "/shelf/" + link); m == nil || strings.Contains(link, "/") {
 			return hint.Errorf(hint.Text{hint.Command{Verb: "shelf"}, " lists them"}, "%q is not a link to a recording", link)
 		}
 		m[1] = cmp.Or(base, ownStore())
@@ -344,11 +347,11 @@ func StoreAddress(base, path string) string {
 }
 
 // IsShared reports whether ref is a link to a recording on the shelf of a server.
-func IsShared(ref string) bool { return sharedLink.MatchString(ref) }
+func IsShared(ref string) bool { return sharedLink().MatchString(ref) }
 
 // shared opens the recording that a link leads to.
 func shared(ref string) (r *recording.Recording, at query.Span, err error) {
-	link := sharedLink.FindStringSubmatch(ref)
+	link := sharedLink().FindStringSubmatch(ref)
 	if times := link[3]; times != "" {
 		var ok bool
 		if at, ok = query.ParseTimes(times); !ok {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
@@ -25,7 +26,7 @@ func privacy(r *recording.Recording) (report.Report, error) {
 	users := map[string]bool{}
 	see := func(texts ...string) {
 		for _, t := range texts {
-			for _, m := range homes.FindAllStringSubmatch(t, -1) {
+			for _, m := range homes().FindAllStringSubmatch(t, -1) {
 				users[m[1]] = true
 			}
 		}
@@ -56,7 +57,7 @@ func privacy(r *recording.Recording) (report.Report, error) {
 		if pkg := profile.PackageOf(name); pkg != "" && strings.Contains(strings.Split(pkg, "/")[0], ".") {
 			packages[pkg] = true
 		}
-		if m := versioned.FindStringSubmatch(file); m != nil {
+		if m := versioned().FindStringSubmatch(file); m != nil {
 			modules[m[1]] = true
 		}
 		if !files[file] {
@@ -85,9 +86,9 @@ func privacy(r *recording.Recording) (report.Report, error) {
 
 var (
 	// homes are folders of users. Their names are in the paths of nearly everything that somebody built on his own machine.
-	homes = regexp.MustCompile(`(?:^|[^\w.])(?:home|Users)[/\\]+([^/\\\s"':;,]+)`)
+	homes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^\w.])(?:home|Users)[/\\]+([^/\\\s"':;,]+)`) })
 	// versioned is a file of a module that was downloaded.
-	versioned = regexp.MustCompile(`(?:^|/pkg/mod/)([^/@]+\.[^@]*@v[^/]+)/`)
+	versioned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|/pkg/mod/)([^/@]+\.[^@]*@v[^/]+)/`) })
 )
 
 func foldersOf(counts map[string]int) []report.PrivacyFolder {
