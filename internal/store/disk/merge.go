@@ -1,0 +1,358 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// Merge implements store.Store.
+func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error) {
+	return retry(func() (*store.Merged, error) { return s.merge(ctx, q) })
+}
+
+// retry asks again when files went away because they were written anew, as parts of others.
+func retry[T any](ask func() (T, error)) (T, error) {
+	for range 3 {
+		if v, err := ask(); !errors.Is(err, fs.ErrNotExist) {
+			return v, err
+		}
+	}
+	return ask()
+}
+
+func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error) {
+	a, err := s.ask(ctx, q, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	streams := a.streams()
+	if len(streams) == 0 {
+		return nil, a.nothing()
+	}
+	a.weigh(streams)
+	out := &store.Merged{Streams: len(streams)}
+	first, last := streams[0][0].start, streams[0][0].start
+	began, took := streams[0][0].time, int64(0)
+	for _, list := range streams {
+		for _, f := range list {
+			out.Profiles += f.profiles
+			began, took = min(began, f.time), took+f.duration
+			first, last = min(first, f.start), max(last, f.start)
+		}
+	}
+	out.First, out.Last = fromNano(first), fromNano(last)
+	var sums []*profile.Profile
+	groups := a.byShape()
+	levels := 1 // what they are divided by
+	if q.Fold == store.Natural && hasLevels(q.Kind, groups[0][0].types()) {
+		levels = rounds(streams)
+	}
+	outlined := q.Functions && (levels == 1 || len(groups) == 1) // else values are added before they are divided
+	for _, group := range groups {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var p *profile.Profile
+		if outlined {
+			p, outlined, err = a.outlined(group, levels)
+		} else {
+			p, err = a.sum(group)
+		}
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, p)
+	}
+	p := sums[0]
+	if len(sums) > 1 {
+		if p, err = profile.Merge(sums...); err != nil {
+			return nil, err
+		}
+	}
+	if !outlined {
+		p = perRound(q.Kind, p, levels)
+	}
+	h := p.Header
+	h.TimeNanos, h.DurationNanos = began, took
+	out.Profile, out.Damage = withBuild(p.WithHeader(h), streams), a.damage
+	return out, nil
+}
+
+// nothing returns the error of a question that selects nothing, or nothing that can be read.
+func (a *answer) nothing() error {
+	if len(a.damage) > 0 {
+		return &store.DamageError{Damage: a.damage}
+	}
+	return &store.NothingError{Query: a.Query}
+}
+
+// withBuild returns p with the build that all profiles in it are of, if there is one.
+func withBuild(p *profile.Profile, streams [][]*found) *profile.Profile {
+	build := streams[0][0].label(store.BuildLabel)
+	if build == "" || slices.ContainsFunc(streams, func(s []*found) bool { return s[0].label(store.BuildLabel) != build }) {
+		return p
+	}
+	t := p.Tables
+	t.Mappings = slices.Clone(t.Mappings)
+	named := 0
+	for i := range t.Mappings {
+		if m := &t.Mappings[i]; m.HasFunctions {
+			named++
+			m.BuildID = build
+		}
+	}
+	if named != 1 {
+		return p
+	}
+	return p.WithTables(t)
+}
+
+// hasLevels reports whether a type of a kind of profiles is a level.
+func hasLevels(kind string, types []profile.ValueType) bool {
+	return slices.ContainsFunc(types, func(t profile.ValueType) bool { return store.NatureOf(kind, t.Type, false) == store.Level })
+}
+
+// perRound divides the levels of p.
+func perRound(kind string, p *profile.Profile, rounds int) *profile.Profile {
+	if rounds == 1 {
+		return p
+	}
+	return p.MapValues(func(k int, v int64) int64 {
+		if store.NatureOf(kind, p.SampleTypes[k].Type, false) != store.Level {
+			return v
+		}
+		return store.PerRound(v, rounds)
+	})
+}
+
+// byShape returns the parts that count, those together whose values can be added.
+func (a *answer) byShape() [][]*part {
+	type key struct {
+		block *opened
+		shape uint32
+	}
+	at := map[key]int{}
+	var out [][]*part
+	for _, p := range a.parts {
+		if p.factors == nil {
+			continue
+		}
+		k := key{p.opened, p.shape}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], p)
+	}
+	return out
+}
+
+// sum adds up parts of one block and shape.
+func (a *answer) sum(parts []*part) (*profile.Profile, error) {
+	d := parts[0].dict
+	sums, err := a.sums(parts)
+	if err != nil {
+		return nil, err
+	}
+	return d.profile(d.shapes[parts[0].shape].Header, sums, nil)
+}
+
+// sums adds up the values of each entry in parts of one block and shape.
+func (a *answer) sums(parts []*part) ([][]int64, error) {
+	sums := make([][]int64, len(parts[0].types()))
+	for k := range sums {
+		sums[k] = make([]int64, len(parts[0].dict.entries))
+	}
+	for _, p := range parts {
+		if err := a.addPart(p, sums); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+// outlined does what sum does, but leaves out the lines and divides the levels, unless the lines are needed.
+func (a *answer) outlined(parts []*part, levels int) (p *profile.Profile, done bool, err error) {
+	d := parts[0].dict
+	h := d.shapes[parts[0].shape].Header
+	sums, err := a.sums(parts)
+	if err != nil {
+		return nil, false, err
+	}
+	if o := d.outline.now(d); o != nil {
+		if p, err = o.profile(h, sums, a.dividers(h, levels)); p != nil || err != nil {
+			return p, true, err
+		}
+	}
+	p, err = d.profile(h, sums, nil)
+	return p, false, err
+}
+
+// dividers returns what the values of each type are divided by.
+func (a *answer) dividers(h profile.Header, levels int) []int {
+	out := make([]int, len(h.SampleTypes))
+	for k, t := range h.SampleTypes {
+		if out[k] = 1; store.NatureOf(a.Kind, t.Type, false) == store.Level {
+			out[k] = levels
+		}
+	}
+	return out
+}
+
+// addPart adds the values of p that count, or notes that they are damaged.
+func (a *answer) addPart(p *part, sums [][]int64) error {
+	err := p.addTo(sums)
+	var bad *segmentError
+	if errors.As(err, &bad) {
+		a.damage = append(a.damage, err)
+		return nil
+	}
+	return err
+}
+
+// addTo adds the values of p that count to sums[type][entry]. Types whose sums are nil are left out.
+func (p *part) addTo(sums [][]int64) error {
+	all, none := true, true
+	for k, f := range p.factors {
+		if sums[k] == nil {
+			continue
+		}
+		for _, n := range f {
+			all, none = all && n == 1, none && n == 0
+		}
+	}
+	entries := len(p.dict.entries)
+	switch {
+	case none:
+		return nil
+	case p.stored == nil:
+		for i, t := range p.about {
+			weights := make([]int64, len(sums))
+			for k := range weights {
+				weights[k] = p.factors[k][i]
+			}
+			if allZero(weights) {
+				continue
+			}
+			err := eachRow(t.packed, len(sums), func(entry uint32, values []int64) {
+				for k, v := range values {
+					if sums[k] != nil {
+						sums[k][entry] += v * weights[k]
+					}
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	case all:
+		plain, err := p.reader.piece(p.stored.sums)
+		if err != nil {
+			return err
+		}
+		if err := addSums(plain, sums, entries); err != nil {
+			return &segmentError{p.reader.segment, err}
+		}
+		return nil
+	}
+	plain, err := p.reader.piece(p.stored.detail)
+	if err != nil {
+		return err
+	}
+	if err := addDetail(plain, p.about, p.factors, sums, entries); err != nil {
+		return &segmentError{p.reader.segment, err}
+	}
+	return nil
+}
+
+// profile makes a profile of values by entry. Some frames come before others.
+func (d *dict) profile(h profile.Header, sums [][]int64, before []uint32) (*profile.Profile, error) {
+	b := profile.NewBuilder(h)
+	places := make([]uint32, len(d.frames)) // location, plus 1
+	functions := make([]uint32, len(d.functions))
+	mappings := map[uint32]int32{}
+	sets := make([]uint32, len(d.sets))
+	values := make([]int64, len(sums))
+	var stack []uint32
+	var lines lineMaker
+	place := func(fr uint32) uint32 {
+		if places[fr] == 0 {
+			b.Locations = append(b.Locations, d.location(b, fr, functions, mappings, &lines))
+			places[fr] = uint32(len(b.Locations))
+		}
+		return places[fr] - 1
+	}
+	for _, fr := range before {
+		place(fr)
+	}
+	for i, e := range d.entries {
+		for k := range values {
+			values[k] = sums[k][i]
+		}
+		if allZero(values) {
+			continue
+		}
+		stack = stack[:0]
+		for at := e.node; at != 0; at = d.nodes[at].Parent {
+			stack = append(stack, place(d.nodes[at].Frame))
+		}
+		if e.set != 0 && sets[e.set] == 0 {
+			sets[e.set] = b.Labels(slices.Clone(d.sets[e.set]))
+		}
+		b.Add(stack, sets[e.set], values)
+	}
+	b.Renumber()
+	return b.Profile()
+}
+
+// A lineMaker makes slices of lines, of which there are as many as locations, from few allocations.
+type lineMaker struct{ free []profile.Line }
+
+func (m *lineMaker) make(n int) []profile.Line {
+	if n > len(m.free) {
+		m.free = make([]profile.Line, max(n, 1<<10))
+	}
+	lines := m.free[:n:n]
+	m.free = m.free[n:]
+	return lines
+}
+
+// location returns a location for a frame, and sees to it that b has what it refers to.
+func (d *dict) location(b *profile.Builder, at uint32, functions []uint32, mappings map[uint32]int32, lines *lineMaker) profile.Location {
+	fr := &d.frames[at]
+	l := profile.Location{Mapping: profile.NoMapping, Address: fr.address, Folded: fr.folded}
+	if fr.mapping > 0 {
+		m, ok := mappings[fr.mapping]
+		if !ok {
+			m = int32(len(b.Mappings))
+			mappings[fr.mapping] = m
+			b.Mappings = append(b.Mappings, profile.Mapping{File: d.texts[fr.mapping-1]})
+		}
+		l.Mapping = m
+		if len(fr.lines) > 0 {
+			has := &b.Mappings[m]
+			has.HasFunctions, has.HasFilenames, has.HasLineNumbers, has.HasInlineFrames = true, true, true, true
+		}
+	}
+	l.Lines = lines.make(len(fr.lines))
+	for i, ln := range fr.lines {
+		if functions[ln.function] == 0 {
+			fn := &d.functions[ln.function]
+			b.Functions = append(b.Functions, profile.Function{
+				Name: d.texts[fn.name], SystemName: d.texts[fn.system], File: d.texts[fn.file], StartLine: fn.start,
+			})
+			functions[ln.function] = uint32(len(b.Functions))
+		}
+		l.Lines[i] = profile.Line{Function: functions[ln.function] - 1, Line: ln.line, Column: ln.column}
+	}
+	return l
+}
