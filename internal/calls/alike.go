@@ -14,7 +14,7 @@ const (
 // A strandKey is the locations of a short strand: 1 + the index of each, from the frame on.
 type strandKey [shortStrand]uint32
 
-// Alike are strands from a frame on, with those that have the same locations put together. Many stacks go the same few ways from
+// An alike has the strands from a frame on, with those of the same locations put together. Many stacks go the same few ways from
 // a function that allocates to the leaf, however different the ways to it are. So the tree of its callees is made of a thousand
 // strands in place of half a million.
 type alike struct {
