@@ -32,6 +32,9 @@ var hotAllocation = &advise.Rule{
 			if !shows(p, &c, hotCPU) {
 				return
 			}
+			if copyForCaller(p.Func, n) && !mostly(p, &c) {
+				return
+			}
 			f := leafOf(p.Func, l, n)
 			if pool.InNew(p.Func, n) != nil && getters(p, l) != nil {
 				return // who calls Get is told

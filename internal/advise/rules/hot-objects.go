@@ -38,8 +38,8 @@ var hotObjects = &advise.Rule{
 				continue
 			}
 			n := nodeOn(p.Func, at, l)
-			if !most && (n == nil || p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil) {
-				return // a start-up or a pool has such lines, too
+			if !most && (n == nil || p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil || copyForCaller(p.Func, n)) {
+				return // a start-up, a pool or tuned code has such lines, too
 			}
 			from, to := at, at
 			if n == nil {

@@ -136,6 +136,62 @@ func shows(p *advise.Pass, c *cost.Cost, least float64) bool {
 // allocating is what a line allocates, with what growing and copying takes.
 var allocating = cost.Either(cost.Allocates(), cost.Allocates("growslice", "mapassign", "concatstring", "slicebytetostring", "rawstring"))
 
+// mostly reports whether a cost is more than half of all objects, or of all bytes.
+func mostly(p *advise.Pass, c *cost.Cost) bool {
+	return 2*c[cost.ObjectsMade] > p.Costs.Total[cost.ObjectsMade] || 2*c[cost.BytesMade] > p.Costs.Total[cost.BytesMade]
+}
+
+// copyForCaller reports whether a statement makes the slice that the function returns, of the exact size of what is copied into it from
+// memory that the function did not allocate: a parameter, a field, or what a call returned, such as the bytes of a buffer from a pool.
+// Code that was tuned ends with that one allocation.
+func copyForCaller(f *code.Func, n ast.Node) bool {
+	st, ok := f.Statement(n).(*ast.AssignStmt)
+	if !ok || len(st.Lhs) != 1 || len(st.Rhs) != 1 {
+		return false
+	}
+	made, result := f.Builtin(st.Rhs[0], "make"), f.Local(st.Lhs[0])
+	if made == nil || len(made.Args) != 2 || result == nil || !f.IsParamResult(result) && f.IsParam(result) {
+		return false
+	}
+	size := f.Builtin(made.Args[1], "len")
+	if size == nil || ownMemory(f, size.Args[0]) {
+		return false
+	}
+	copied, returned := false, f.IsParamResult(result)
+	for _, id := range f.Uses(result) {
+		switch up := f.Parent(id).(type) {
+		case *ast.CallExpr:
+			copied = copied || f.Builtin(up, "copy") != nil && up.Args[0] == id && f.Src(up.Args[1]) == f.Src(size.Args[0])
+		case *ast.ReturnStmt:
+			returned = true
+		}
+	}
+	return copied && returned
+}
+
+// ownMemory reports whether an expression is memory that the function allocates, or part of a variable that it declares with such memory
+// or without a value.
+func ownMemory(f *code.Func, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.SliceExpr:
+		return ownMemory(f, e.X)
+	case *ast.CompositeLit:
+		return true
+	case *ast.CallExpr:
+		return f.Callee(e) == nil // append, make, a conversion
+	}
+	v := f.Local(e)
+	if v == nil || f.IsParam(v) {
+		return false
+	}
+	st, value := f.Declared(v)
+	if value == nil {
+		_, assigned := st.(*ast.AssignStmt) // of what a call returns with others
+		return !assigned
+	}
+	return ownMemory(f, value)
+}
+
 // calledHere reports whether a line of another function that is looked at calls this one.
 func calledHere(p *advise.Pass) bool {
 	return slices.ContainsFunc(p.All, func(f *advise.Function) bool {

@@ -128,6 +128,20 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 			src: "package main\n\nvar table []*int\n\nfunc fill() {\n\ttable = []*int{new(int), new(int)}\n}\n\nfunc init() { fill() }\n\nfunc main() { println(len(table)) }\n",
 			at:  "table = ", fn: "main.fill", above: []any{"main.init.0", 9}, fraction: 4,
 		},
+		"a copy for the caller": {
+			src: "package main\n\nvar scratch []byte\n\nfunc encoded() []byte { return scratch }\n\nfunc marshal() []byte {\n\ttext := encoded()\n\tout := make([]byte, len(text))\n\tcopy(out, text)\n\treturn out\n}\n\nfunc main() {\n\tfor {\n\t\tmarshal()\n\t}\n}\n",
+			at:  "out := ", fn: "main.marshal", below: []any{"runtime.makeslice", 0}, above: []any{"main.main", 16}, fraction: 4,
+		},
+		"a copy for the caller that is most": {
+			src: "package main\n\nvar scratch []byte\n\nfunc encoded() []byte { return scratch }\n\nfunc marshal() []byte {\n\ttext := encoded()\n\tout := make([]byte, len(text))\n\tcopy(out, text)\n\treturn out\n}\n\nfunc main() {\n\tfor {\n\t\tmarshal()\n\t}\n}\n",
+			at:  "out := ", fn: "main.marshal", below: []any{"runtime.makeslice", 0}, above: []any{"main.main", 16}, fraction: 6,
+			rule: "hot-objects", says: []string{"60% of all objects"},
+		},
+		"a copy of what the function made": {
+			src: "package main\n\nvar scratch []byte\n\nfunc encoded() []byte { return scratch }\n\nfunc marshal() []byte {\n\ttext := append(encoded(), 1)\n\tout := make([]byte, len(text))\n\tcopy(out, text)\n\treturn out\n}\n\nfunc main() {\n\tfor {\n\t\tmarshal()\n\t}\n}\n",
+			at:  "out := ", fn: "main.marshal", below: []any{"runtime.makeslice", 0}, above: []any{"main.main", 16}, fraction: 4,
+			rule: "hot-objects", says: []string{"40% of all objects"},
+		},
 		"no line has most": {
 			src: "package main\n\nfunc one() *int {\n\tx := new(int)\n\treturn x\n}\n\nfunc main() {\n\tfor {\n\t\tone()\n\t}\n}\n",
 			at:  "x := ", fn: "main.one", above: []any{"main.main", 10}, fraction: 2,
@@ -157,9 +171,6 @@ func TestMostObjectsAreNeverSilent(t *testing.T) {
 			}
 			f := found[i]
 			text := f.Claim + "\n" + f.Advice + "\n" + f.Escape
-			for _, c := range f.Ask {
-				text += "\n" + c.String()
-			}
 			for _, c := range f.Ask {
 				text += "\n" + c.String()
 			}

@@ -92,7 +92,27 @@ func page(n int) []byte {
 	return make([]byte, n*1024) // cost: [cpu] runtime.makeslice runtime.mallocgc, [alloc_space*100] runtime.makeslice, [alloc_objects] runtime.makeslice; want
 }
 
+var scratch = []byte("text")
+
+func encoded() []byte { return scratch }
+
+// Nothing but the result is allocated.
+func marshal() []byte {
+	text := encoded()
+	out := make([]byte, len(text)) // cost: runtime.makeslice runtime.mallocgc
+	copy(out, text)
+	return out
+}
+
+func marshalTwice() []byte {
+	text := append([]byte(nil), encoded()...)
+	out := make([]byte, len(text)) // cost: runtime.makeslice runtime.mallocgc; want
+	copy(out, text)
+	return out
+}
+
 func main() {
+	fmt.Println(string(marshal()), string(marshalTwice()))
 	fmt.Println(len(page(1)))
 	fmt.Println(text([]rune("ab")), letter('x'), plain([]byte("b")), someRoom(9))
 	fmt.Println(union([]string{"a"}, []string{"a", "b"}))
