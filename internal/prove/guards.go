@@ -20,12 +20,13 @@ import (
 // Guards are what tells whether values of a type are made to be shared by goroutines.
 type guards struct {
 	*side
-	direct map[string]bool // declarations that take a lock or use atomic operations
-	locked map[string]bool // those, and others by what they call
-	docs   map[string]string
-	named  map[string]bool     // types that sentences of the package's documentation name, as shared or as not to be shared
-	spread map[string]bool     // methods that tests call on one value from several goroutines
-	read   map[*types.Var]bool // fields that code reads which changes something; nil until it is asked for
+	direct  map[string]bool // declarations that take a lock or use atomic operations
+	locked  map[string]bool // those, and others by what they call
+	docs    map[string]string
+	named   map[string]bool     // types that sentences of the package's documentation name, as shared or as not to be shared
+	spread  map[string]bool     // methods that tests call on one value from several goroutines
+	read    map[*types.Var]bool // fields that code reads which changes something; nil until it is asked for
+	guarded map[*types.Var]bool // fields that locks guard; nil until it is asked for
 }
 
 var (
@@ -377,7 +378,7 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 		return safe && (!setting || contents().MatchString(method))
 	case serving:
 		return true
-	case holdsLock(t.Type(), g.pkg.Types, 0):
+	case holdsLock(t.Type(), g.pkg.Types, 0) && (setting || !g.setsUp(t, method, key)):
 		return !setting
 	case reads().MatchString(method) && !(gets().MatchString(method) && takesArguments(t, method)), g.spread[t.Name()+"."+method]:
 		return true

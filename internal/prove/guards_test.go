@@ -245,6 +245,136 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// TestSetUp holds which methods of a type with a lock only set up a value: they add to fields that the lock does not guard.
+func TestSetUp(t *testing.T) {
+	g := guardsOf(t, `package g
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+type Loader func(name string) string
+
+// A Set has a lock for its cache.
+type Set struct {
+	loaders []Loader
+	index   map[string]Loader
+	paths   []string
+	tests   []string
+	name    string
+	most    int
+	hits    int64
+	sum     int
+	cache   map[string]string
+	old     []string
+	first   *Loader
+	filters []Loader
+	mu      sync.Mutex
+}
+
+func (s *Set) AddLoader(l ...Loader) { s.loaders = append(s.loaders, l...) }
+
+func (s *Set) Append(name string, l Loader) error {
+	if l == nil {
+		return errors.New("no loader for " + name)
+	}
+	if s.index == nil {
+		s.index = make(map[string]Loader)
+	}
+	s.index[name] = l
+	s.sum++
+	return nil
+}
+
+func (s *Set) Filter(l Loader)             { s.filters = append(s.filters, l) }
+func (s *Set) Drop(name string)            { delete(s.index, name) }
+func (s *Set) Push(path string) *Set       { s.push(path); return s }
+func (s *Set) push(path string)            { s.paths = append(s.paths, path) }
+func (s *Set) Limit(n int)                 { if n > 0 { s.most = n } }
+func (s *Set) Most(n int) *Set             { if n > 0 { s.most = n }; return s }
+
+func (s *Set) Spread(test string)          { s.tests = append(s.tests, test) }
+func (s *Set) Take(l Loader) int           { s.loaders = append(s.loaders, l); return len(s.loaders) }
+func (s *Set) Match(name string)           { s.paths = append(s.paths, name) }
+func (s *Set) Next()                       { s.paths = append(s.paths, "") }
+func (s *Set) Count(n int)                 { s.sum += n }
+func (s *Set) Put(name, text string)       { s.cache[name] = text }
+func (s *Set) Keep(text string)            { s.old = append(s.old, text) }
+func (s *Set) Hit(n int64)                 { if n > 0 { s.hits = n } }
+func (s *Set) Later(path string)           { go func() { s.paths = append(s.paths, path) }() }
+func (s *Set) Call(path string)            { s.paths = append(s.paths, s.loaders[0](path)) }
+func (s *Set) First(l Loader)              { f := s.first; *f = l }
+func (s *Set) Everywhere(path string)      { all = append(all, path); s.paths = append(s.paths, path) }
+
+// Share may be called by multiple goroutines: it is safe for concurrent use.
+func (s *Set) Share(path string) { s.paths = append(s.paths, path) }
+
+var all []string
+
+func (s *Set) Get(name string) string {
+	for _, l := range s.loaders {
+		if text := l(name); text != "" {
+			return text
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cache[name] == "" {
+		s.forget()
+		s.resolve(name)
+	}
+	return s.cache[name]
+}
+
+func (s *Set) Filtered(name string) string {
+	text := func() string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.cache[name]
+	}()
+	for _, f := range s.filters {
+		text = f(text)
+	}
+	return text
+}
+
+func (s *Set) forget()             { s.old = s.old[:0] }
+func (s *Set) resolve(name string) { _ = s.loaders[0](name) + s.paths[0] }
+func (s *Set) Hits() int64         { return atomic.LoadInt64(&s.hits) }
+
+// A Log is safe for concurrent use.
+type Log struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *Log) Append(line string) { l.lines = append(l.lines, line) }
+`, `package g
+
+import "testing"
+
+func TestSpread(t *testing.T) {
+	s := &Set{}
+	for range 3 {
+		go func() { s.Spread("a") }()
+	}
+}
+`)
+	for key, want := range map[string]bool{
+		"Set.AddLoader": false, "Set.Append": false, "Set.Filter": false, "Set.Drop": false, "Set.Push": false, "Set.Limit": false, "Set.Most": false,
+		"Set.Spread": true, "Set.Take": true, "Set.Match": true, "Set.Next": true, "Set.Count": true, "Set.Put": true, "Set.Keep": true, "Set.Hit": true,
+		"Set.Later": true, "Set.Call": true, "Set.First": true, "Set.Everywhere": true, "Set.Share": true, "Set.Get": true, "Set.Hits": true,
+		"Log.Append": true,
+	} {
+		name, method, _ := strings.Cut(key, ".")
+		if got := g.mayShare(g.pkg.Types.Scope().Lookup(name).(*types.TypeName), method, key, ""); got != want {
+			t.Errorf("goroutines may call %s on one value: %v", key, got)
+		}
+	}
+}
+
 // guardsOf reads a package with one file, and its tests.
 func guardsOf(t *testing.T, code, tests string) *guards {
 	t.Helper()
