@@ -110,7 +110,8 @@ function answered(text: string): unknown {
     }
   };
   const v: unknown = JSON.parse(text);
-  fill(v);
+  // Looking for it takes a fifth of the time of going through a picture of a thousand functions, which has none.
+  if (text.includes(":null")) fill(v);
   return v;
 }
 
