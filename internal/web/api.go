@@ -144,10 +144,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 
 // pack returns an answer as it is sent.
 func (s *Server) pack(out any) ([]byte, error) {
+	level := gzip.DefaultCompression
+	if f, ok := out.(*report.Flame); ok && len(f.Path) > 0 && s.store == nil {
+		level = gzip.BestSpeed // whoever zooms in waits for it, mostly on the same machine
+	}
 	var body bytes.Buffer
-	zw := gzip.NewWriter(&body)
+	zw, err := gzip.NewWriterLevel(&body, level)
+	if err != nil {
+		return nil, err
+	}
 	to := &bounded{zw, mostAnswer}
-	var err error
 	if rep, ok := out.(report.Report); ok {
 		err = render.JSON(&remarker{to, remarksOf(rep, s.opt.By)}, rep, render.Options{})
 	} else {

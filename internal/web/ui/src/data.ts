@@ -236,7 +236,7 @@ export function expectCallers(app: App, name: string): void {
   app.api.expect("/api/sandwich", pairs);
 }
 
-const thoughtful = 300; // milliseconds; the second click of two comes sooner
+const thoughtful = 200; // milliseconds; the second click of two comes sooner
 
 /** useExpected expects that whoever has selected a function, and then looks at it, goes to its callers next. */
 export function useExpected(): void {
