@@ -15,7 +15,7 @@ const noStack = "[no stack]"
 // Folded returns the stacks of t, whose number is only known at the end.
 func (t *Tree) Folded(total int64) iter.Seq[*report.FoldedStack] {
 	t.mergeByText()
-	t.grow(max(1, total/1024))
+	t.grow(max(1, total/1024), nil)
 	return t.fold
 }
 

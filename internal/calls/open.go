@@ -32,8 +32,8 @@ func (t *Tree) OpenCalls(calls []uint32, open int64, enough func() bool) {
 
 // openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
 // as there are cores. When enough, which may be nil, says so, what is not done yet stays as it is: that is not waited
-// for, and takes one core, since whoever may be painting needs another one.
-func (t *Tree) openAll(todo []opening, open int64, enough func() bool) {
+// for, and takes one core, since whoever may be painting needs another one. It reports whether all is done.
+func (t *Tree) openAll(todo []opening, open int64, enough func() bool) bool {
 	var n uint32
 	for _, o := range todo {
 		n += o.end - o.first
@@ -79,6 +79,7 @@ func (t *Tree) openAll(todo []opening, open int64, enough func() bool) {
 	}
 	work()
 	wg.Wait()
+	return len(todo) == 0
 }
 
 // A splitter sorts entries by the calls below the one where they are.

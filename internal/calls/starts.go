@@ -46,47 +46,96 @@ func (s *Starts) Through(t *Tree) profile.SampleSet {
 
 // StartsOf finds the samples of t that have a frame.
 func (t *Tree) StartsOf(frame int32) *Starts {
+	f := t.finderOf(frame)
+	parts := make([]*startPart, max(1, min(runtime.GOMAXPROCS(0), len(t.Values)/samplesAtOnce)))
+	inRanges(len(t.Values), len(parts), func(part, from, to int) {
+		parts[part] = f.newPart()
+		parts[part].look(from, to)
+	})
+	return f.together(parts)
+}
+
+// StartsAhead does the same before anybody asks, on one core. It returns nil when enough says so before it is done.
+func (t *Tree) StartsAhead(frame int32, enough func() bool) *Starts {
+	f := t.finderOf(frame)
+	x := f.newPart()
+	const some = 1 << 12
+	for i := 0; i < len(t.Values); i += some {
+		if enough() {
+			return nil
+		}
+		x.look(i, min(i+some, len(t.Values)))
+	}
+	return f.together([]*startPart{x})
+}
+
+// A startFinder finds where a frame is on stacks.
+type startFinder struct {
+	t       *Tree
+	frame   int32
+	set     *profile.LocationSet // with the frame
+	several bool                 // whether one of them has other frames, too
+}
+
+func (t *Tree) finderOf(frame int32) *startFinder {
+	f := &startFinder{t: t, frame: frame}
 	in := make([]bool, len(t.Profile.Locations))
-	several := false // whether one of the locations has other frames, too
 	for l := range in {
 		frames := t.Table.Of(uint32(l))
 		in[l] = slices.Contains(frames, frame)
-		several = several || in[l] && len(frames) > 1
+		f.several = f.several || in[l] && len(frames) > 1
 	}
-	set := t.Profile.LocationSet(in)
-	parts := make([][]start, max(1, min(runtime.GOMAXPROCS(0), len(t.Values)/samplesAtOnce)))
-	groups := make([][2]*strandGroup, len(parts))
-	inRanges(len(t.Values), len(parts), func(part, from, to int) {
-		var found []start
-		both := newStrandGroups()
-		for i := from; i < to; i++ {
-			at, depth := t.Profile.Outermost(i, set)
-			if at < 0 || !t.counts(uint32(i)) {
-				continue
-			}
-			x := start{sample: uint32(i), at: uint32(at), depth: uint32(depth)}
-			if several {
-				frames := t.Table.Of(t.Profile.StackAt(i).At(at))
-				line := slices.Index(frames, frame)
-				x.above, x.below = uint16(line), uint16(len(frames)-1-line)
-			}
-			found = append(found, x)
-			if t.Before == nil && (x.short(false) || x.short(true)) {
-				stack := t.Profile.StackAt(i)
-				for _, g := range both {
-					g.add(x, stack, t.Values[i])
-				}
+	f.set = t.Profile.LocationSet(in)
+	return f
+}
+
+// A startPart is what is found on the stacks of some samples.
+type startPart struct {
+	*startFinder
+	found []start
+	both  [2]*strandGroup
+}
+
+func (f *startFinder) newPart() *startPart {
+	return &startPart{startFinder: f, both: newStrandGroups()}
+}
+
+// look looks at samples, which come after those that it has looked at.
+func (x *startPart) look(from, to int) {
+	t := x.t
+	for i := from; i < to; i++ {
+		at, depth := t.Profile.Outermost(i, x.set)
+		if at < 0 || !t.counts(uint32(i)) {
+			continue
+		}
+		s := start{sample: uint32(i), at: uint32(at), depth: uint32(depth)}
+		if x.several {
+			frames := t.Table.Of(t.Profile.StackAt(i).At(at))
+			line := slices.Index(frames, x.frame)
+			s.above, s.below = uint16(line), uint16(len(frames)-1-line)
+		}
+		x.found = append(x.found, s)
+		if t.Before == nil && (s.short(false) || s.short(true)) {
+			stack := t.Profile.StackAt(i)
+			for _, g := range x.both {
+				g.add(s, stack, t.Values[i])
 			}
 		}
-		parts[part], groups[part] = found, both
-	})
-	out := &Starts{samples: slices.Concat(parts...)}
+	}
+}
+
+// together returns what was found in all parts.
+func (f *startFinder) together(parts []*startPart) *Starts {
+	out := new(Starts)
+	for _, p := range parts {
+		out.samples = append(out.samples, p.found...)
+	}
 	for side, to := range []**alike{&out.callees, &out.callers} {
-		all := groups[0][side]
-		for _, g := range groups[1:] {
-			all.join(g[side])
+		all := parts[0].both[side]
+		for _, p := range parts[1:] {
+			all.join(p.both[side])
 		}
-		*to = all.alike(out.samples, t.Values)
+		*to = all.alike(out.samples, f.t.Values)
 	}
 	return out
 }

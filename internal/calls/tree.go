@@ -108,8 +108,9 @@ func NewTree(m Measure, table *FrameTable, collapse bool) *Tree {
 	return &Tree{Profile: m.Profile, Table: table, Values: m.Profile.Values(m.Type), Collapse: collapse, Ratio: 1}
 }
 
-// grow puts all samples into the tree and opens the calls that weigh at least open.
-func (t *Tree) grow(open int64) {
+// grow puts all samples into the tree and opens the calls that weigh at least open. When enough, which may be nil, says so before that is
+// done, there is no tree, and grow returns false. With enough it takes one core.
+func (t *Tree) grow(open int64, enough func() bool) bool {
 	t.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
 	t.enterAll()
 	const many, part = 1 << 14, 32
@@ -122,21 +123,32 @@ func (t *Tree) grow(open int64) {
 		for i := 0; i < len(t.Entries); i += part {
 			some.Entries = append(some.Entries, t.Entries[i])
 		}
-		some.openAll([]opening{{RootCall, 0, uint32(len(some.Entries))}}, max(1, open/part/2), nil)
+		if !some.openAll([]opening{{RootCall, 0, uint32(len(some.Entries))}}, max(1, open/part/2), enough) {
+			t.Nodes = nil
+			return false
+		}
 		t.Nodes = some.Nodes
 		for i := range t.Nodes {
 			c := &t.Nodes[i]
 			c.First, c.End, c.Flat = 0, 0, Sum{}
 		}
-		todo = t.walkAll()
+		var done bool
+		if todo, done = t.walkAll(enough); !done {
+			t.Nodes = nil
+			return false
+		}
 		for at := range t.Nodes {
 			if c := &t.Nodes[at]; !c.Opened && c.Flat.Weight >= open {
 				todo = append(todo, t.waiting(uint32(at)))
 			}
 		}
 	}
-	t.openAll(todo, open, nil)
+	if !t.openAll(todo, open, enough) {
+		t.Nodes = nil
+		return false
+	}
 	t.addUp()
+	return true
 }
 
 // enterAll puts all samples that count at the root.
@@ -178,17 +190,7 @@ func (t *Tree) counts(sample uint32) bool {
 // Find returns the call that path leads to, with all below it open that weighs at least a share of it.
 func (t *Tree) Find(path string, share float64) (uint32, error) {
 	if t.Nodes == nil {
-		var sum Sum
-		if t.partial {
-			for i := range t.starts {
-				t.Add(&sum, t.starts[i].sample)
-			}
-		} else {
-			for i := range t.Values {
-				t.Add(&sum, uint32(i))
-			}
-		}
-		t.grow(max(1, int64(float64(sum.Weight)*share)))
+		t.grow(t.leastOf(share), nil)
 	}
 	at, ok := t.Follow(RootCall, path)
 	if !ok {
@@ -197,6 +199,27 @@ func (t *Tree) Find(path string, share float64) (uint32, error) {
 	open := max(1, int64(float64(t.Sums[at].Weight)*share))
 	t.OpenCalls(t.Closed(at, open), open, nil)
 	return at, nil
+}
+
+// FindAhead opens all calls that weigh at least a share of the whole before anybody asks, on one core. It returns false, and leaves no
+// tree, when enough says so before it is done.
+func (t *Tree) FindAhead(share float64, enough func() bool) bool {
+	return t.Nodes != nil || t.grow(t.leastOf(share), enough)
+}
+
+// leastOf returns what weighs a share of the whole, before the tree has grown.
+func (t *Tree) leastOf(share float64) int64 {
+	var sum Sum
+	if t.partial {
+		for i := range t.starts {
+			t.Add(&sum, t.starts[i].sample)
+		}
+	} else {
+		for i := range t.Values {
+			t.Add(&sum, uint32(i))
+		}
+	}
+	return max(1, int64(float64(sum.Weight)*share))
 }
 
 // Closed returns the calls from one on down that weigh at least so much and are not open.

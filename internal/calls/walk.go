@@ -7,12 +7,12 @@ import (
 )
 
 // walkAll takes all entries from the root to the last calls on their way that are there, and returns those that have
-// to go further.
-func (t *Tree) walkAll() []opening {
+// to go further. With enough it takes one core, and is not done when that says so meanwhile.
+func (t *Tree) walkAll(enough func() bool) (lost []opening, done bool) {
 	slots := newCallIndex(t.Nodes)
 	rest := make([]uint32, len(t.Entries))
 	var walkers []*walker
-	inParts(len(t.Entries), func() func(from, to int) {
+	worker := func() func(from, to int) {
 		w := newWalker(t, slots)
 		walkers = append(walkers, w)
 		return func(from, to int) {
@@ -20,7 +20,19 @@ func (t *Tree) walkAll() []opening {
 				rest[i] = w.walk(&t.Entries[i])
 			}
 		}
-	})
+	}
+	if enough == nil {
+		inParts(len(t.Entries), worker)
+	} else {
+		const some = 1 << 12
+		work := worker()
+		for i := 0; i < len(rest); i += some {
+			if enough() {
+				return nil, false
+			}
+			work(i, min(i+some, len(rest)))
+		}
+	}
 	for _, w := range walkers {
 		w.tell()
 	}
@@ -32,7 +44,6 @@ func (t *Tree) walkAll() []opening {
 	for i := 1; i < len(start); i++ {
 		start[i] += start[i-1]
 	}
-	var lost []opening
 	for at := range t.Nodes {
 		c := &t.Nodes[at]
 		c.First, c.End = start[2*at], start[2*at+1]
@@ -46,7 +57,7 @@ func (t *Tree) walkAll() []opening {
 		start[at]++
 	}
 	t.Entries = sorted
-	return lost
+	return lost, true
 }
 
 // A callIndex finds calls by the call above and the frame. It is a table with open addressing, and has all that is

@@ -2,7 +2,9 @@ package web
 
 import (
 	"bytes"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/profile/profiletest"
@@ -86,4 +88,136 @@ func TestMade(t *testing.T) {
 	if trees[0] == trees[1] || trees[1] == trees[2] || trees[2] == trees[3] {
 		t.Errorf("the trees of four pictures are %v", trees)
 	}
+}
+
+// aheadOf returns a server that finds out nothing ahead unless it is told to.
+func aheadOf(t *testing.T) (*Server, http.Handler) {
+	t.Helper()
+	p, err := profile.Parse(bytes.NewReader(profiletest.Bytes(profiletest.Config{Samples: 20_000, Functions: 300})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New([]*recording.Recording{{Ref: "cpu.pprof", Profile: p}}, Options{Hosts: []string{"localhost:1234"}})
+	s.idle.Stop()
+	s.idle = time.NewTimer(time.Hour) // it is asked for here
+	return s, s.Handler()
+}
+
+func expecting(r *http.Request) { r.Header.Set(expectedHeader, "1") }
+
+// TestExpected checks that the callers that a page expects to ask for are made once, while nobody asks.
+func TestExpected(t *testing.T) {
+	const path, other = "/api/sandwich?arg=runtime.mallocgc", "/api/sandwich?arg=runtime.memmove"
+	fresh, h := aheadOf(t)
+	want := get(fresh, h, path)
+	if want.Code != 200 {
+		t.Fatalf("%d %s", want.Code, want.Body)
+	}
+	keyOf := func(s *Server, h http.Handler, path string) string {
+		t.Helper()
+		if w := get(s, h, path, expecting); w.Code != http.StatusNoContent || w.Body.Len() > 0 {
+			t.Fatalf("expecting %s is answered by %d %s", path, w.Code, w.Body)
+		}
+		return s.next.Load().key
+	}
+	made := func(s *Server, key string) bool {
+		_, there := s.cache.answers.Get(key)
+		return there
+	}
+	check := func(s *Server, h http.Handler) {
+		t.Helper()
+		if got := get(s, h, path); got.Body.String() != want.Body.String() {
+			t.Errorf("the answer is\n%.300s\nwant\n%.300s", got.Body, want.Body)
+		}
+	}
+
+	t.Run("nobody asks", func(t *testing.T) {
+		s, h := aheadOf(t)
+		key := keyOf(s, h, path)
+		if made(s, key) {
+			t.Error("it is made at once")
+		}
+		s.ahead()
+		if !made(s, key) || s.next.Load().making.Load() != nil {
+			t.Errorf("it is not made, or not only the answer is kept")
+		}
+		// It is not made again.
+		next := s.next.Load()
+		keyOf(s, h, path)
+		s.ahead()
+		if s.next.Load() != next || next.making.Load() != nil {
+			t.Error("it is made again")
+		}
+		check(s, h)
+	})
+	t.Run("somebody asks", func(t *testing.T) {
+		s, h := aheadOf(t)
+		key := keyOf(s, h, path)
+		s.turns <- struct{}{}
+		s.ahead()
+		if made(s, key) || s.next.Load().making.Load() != nil {
+			t.Error("it is begun while somebody asks")
+		}
+		<-s.turns
+		s.ahead()
+		if !made(s, key) {
+			t.Error("it is not made afterwards")
+		}
+		check(s, h)
+	})
+	t.Run("asked for before it is done", func(t *testing.T) {
+		s, h := aheadOf(t)
+		keyOf(s, h, path)
+		next := s.next.Load()
+		for range 2 { // each goes on where the one before gave up
+			left := 12
+			s.findAhead(next, func() bool { left--; return left < 0 })
+		}
+		if next.making.Load() == nil {
+			t.Error("nothing is half done")
+		}
+		check(s, h)
+		s.ahead()
+		if next.making.Load() != nil {
+			t.Error("what was half done stays after the answer")
+		}
+	})
+	t.Run("another one", func(t *testing.T) {
+		s, h := aheadOf(t)
+		key := keyOf(s, h, path)
+		first := s.next.Load()
+		// Meanwhile another function is selected.
+		s.findAhead(first, func() bool {
+			if s.next.Load() == first {
+				keyOf(s, h, other)
+			}
+			return s.next.Load() != first
+		})
+		s.ahead()
+		if made(s, key) || !made(s, s.next.Load().key) {
+			t.Error("the first one is made, or the second one is not")
+		}
+		check(s, h)
+	})
+	t.Run("nothing that takes long to give up", func(t *testing.T) {
+		s, h := aheadOf(t)
+		for _, more := range []string{"&focus=json", "&by=package", "&metric=none"} {
+			if w := get(s, h, path+more, expecting); w.Code != http.StatusNoContent {
+				t.Errorf("%s: %d", more, w.Code)
+			}
+			if s.ahead(); s.next.Load() != nil {
+				t.Errorf("%s is made ahead", more)
+			}
+		}
+	})
+	t.Run("no such function", func(t *testing.T) {
+		s, h := aheadOf(t)
+		get(s, h, "/api/sandwich?arg=none", expecting)
+		if s.ahead(); s.next.Load() != nil {
+			t.Error("it is tried again and again")
+		}
+		if w := get(s, h, "/api/sandwich?arg=none"); w.Code != http.StatusNotFound {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
 }

@@ -129,8 +129,30 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 		fail(w, statusOf(err), err, s.hintOf(err))
 		return
 	}
+	body, err := s.pack(out)
+	if errors.Is(err, errTooMuch) {
+		fail(w, http.StatusUnprocessableEntity, err, "a limit or a filter makes it smaller; hone "+name+" writes all of it")
+		return
+	}
+	if err != nil {
+		fail(w, http.StatusInternalServerError, fmt.Errorf("writing the answer: %w", err), "")
+		return
+	}
+	s.cache.keep(key, body)
+	send(w, r, "application/json", body)
+}
+
+// pack returns an answer as it is sent.
+func (s *Server) pack(out any) ([]byte, error) {
+	level := gzip.DefaultCompression
+	if f, ok := out.(*report.Flame); ok && len(f.Path) > 0 && s.store == nil {
+		level = gzip.BestSpeed // whoever zooms in waits for it, mostly on the same machine
+	}
 	var body bytes.Buffer
-	zw := gzip.NewWriter(&body)
+	zw, err := gzip.NewWriterLevel(&body, level)
+	if err != nil {
+		return nil, err
+	}
 	to := &bounded{zw, mostAnswer}
 	if rep, ok := out.(report.Report); ok {
 		err = render.JSON(&remarker{to, remarksOf(rep, s.opt.By)}, rep, render.Options{})
@@ -142,16 +164,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	if err == nil {
 		err = zw.Close()
 	}
-	if errors.Is(err, errTooMuch) {
-		fail(w, http.StatusUnprocessableEntity, err, "a limit or a filter makes it smaller; hone "+name+" writes all of it")
-		return
-	}
-	if err != nil {
-		fail(w, http.StatusInternalServerError, fmt.Errorf("writing the answer: %w", err), "")
-		return
-	}
-	s.cache.keep(key, body.Bytes())
-	send(w, r, "application/json", body.Bytes())
+	return body.Bytes(), err
 }
 
 // keyOf returns what an answer to q is kept by.

@@ -103,56 +103,6 @@ func (s *Server) prepare(ctx context.Context, page string) {
 	}
 }
 
-// A looked is a picture of all samples that somebody looked at.
-type looked struct {
-	rec *recording.Recording
-	q   query.Query
-}
-
-// ahead adds up what functions cost, which the overview, the ranking, callers and the graph begin with. Then it
-// opens more calls of the trees that were asked last, until somebody asks: whoever looks closer or filters will want
-// calls that are thinner than those of the first picture. A tenth of it, in which those wanted then are ten times thinner, is
-// what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees. Last it finds
-// the calls that the graph begins with.
-func (s *Server) ahead() {
-	if !s.opening.TryLock() {
-		return
-	}
-	defer s.opening.Unlock()
-	asked := func() bool { return len(s.turns) > 0 }
-	if l := s.whole.Load(); l != nil && !profileview.SumAhead(l.rec, l.q, asked) {
-		return
-	}
-	for share := minPainted / 4; share >= thinnestAhead; share /= 2 {
-		for _, f := range s.cache.made() {
-			if asked() {
-				return
-			}
-			f.Deepen(share, asked)
-		}
-	}
-	if l := s.whole.Load(); l != nil {
-		// What is half done stays, since it takes longer than many people rest.
-		if s.graphing == nil || s.graphing.of != l {
-			s.graphing = &graphing{l, profileview.SearchGraph(l.rec, l.q)}
-		}
-		s.graphing.Go(asked)
-	}
-}
-
-// A graphing is the search for the calls of the graph of a picture.
-type graphing struct {
-	of *looked
-	*profileview.GraphSearch
-}
-
-// sandwich answers with the callers and callees of a frame as pages paint them.
-func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
-	s.answer(w, r, "sandwich", func(in []*recording.Recording, q query.Query) (any, error) {
-		return profileview.Sandwich(in, painted(q))
-	})
-}
-
 // search answers how much matches. Its pattern is rx here, since arg is that of the page.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	rx := r.URL.Query().Get("rx")

@@ -59,6 +59,7 @@ type Server struct {
 	saving  sync.Mutex // held while the saved views are changed
 	opening sync.Mutex // held while more is found out than was asked
 	whole   atomic.Pointer[looked]
+	next    atomic.Pointer[expected] // nil until a page expects to ask for something
 
 	graphing *graphing   // nil until it is begun; opening is held for it
 	idle     *time.Timer // that nobody has asked for a while, when more calls are opened

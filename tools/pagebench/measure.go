@@ -215,13 +215,19 @@ func (r *runner) look(ctx context.Context, file string) (l look, err error) {
 // A visit is a view that is gone to, or what a key makes of the flame graph.
 type visit struct {
 	tab, key string
+	unit     string        // of the ranking in which a function is selected before
+	rest     time.Duration // after that
 	most     time.Duration
 }
+
+// selected is the function whose callers are asked for: many samples have it.
+const selected = "runtime.mallocgc"
 
 var visits = []visit{
 	{tab: "Overview", most: 300 * time.Millisecond},
 	{tab: "Top", most: 300 * time.Millisecond},
-	{tab: "Callers", most: 300 * time.Millisecond},
+	{key: "c", unit: "ms", most: 300 * time.Millisecond},
+	{key: "c", unit: "us", rest: time.Second, most: 300 * time.Millisecond},
 	{tab: "Call tree"},
 	{tab: "Traces", most: time.Second},
 	{tab: "Graph", most: time.Second},
@@ -231,7 +237,12 @@ var visits = []visit{
 }
 
 func (v visit) name() string {
-	if v.tab == "" {
+	switch {
+	case v.key == "c" && v.rest > 0:
+		return fmt.Sprintf("Callers, %v after selecting", v.rest)
+	case v.key == "c":
+		return "Callers, at once"
+	case v.key != "":
 		return "Invert"
 	}
 	return v.tab
@@ -246,6 +257,12 @@ var movements = []struct {
 // visit goes to each view, and moves about in the flame graph.
 func (r *runner) visit(tab context.Context, s *server, l *look) error {
 	for _, v := range visits {
+		if v.unit != "" {
+			if _, err := eval[float64](tab, fmt.Sprintf("pagebench.select(%q, %q)", selected, v.unit)); err != nil {
+				return err
+			}
+			time.Sleep(v.rest)
+		}
 		before, err := s.usage()
 		if err != nil {
 			return err
@@ -259,6 +276,11 @@ func (r *runner) visit(tab context.Context, s *server, l *look) error {
 			return err
 		}
 		l.views, l.viewsCPU = append(l.views, ms(took)), append(l.viewsCPU, after.cpu-before.cpu)
+		if v.unit != "" {
+			if _, err := eval[float64](tab, `pagebench.select("", "")`); err != nil {
+				return err
+			}
+		}
 	}
 	for _, m := range movements {
 		gaps, err := eval[[]float64](tab, fmt.Sprintf("pagebench.gaps(%q, %d)", m.kind, m.frames))

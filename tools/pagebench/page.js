@@ -126,12 +126,20 @@
       }
       return found;
     },
+    // select opens the ranking with a function selected. Answers in another unit are not those that the server has.
+    select(name, unit) {
+      history.pushState(null, "", name ? "/top?sort=cum&unit=" + unit + "&ui.sel=" + name : "/top");
+      dispatchEvent(new PopStateEvent("popstate"));
+      return settled();
+    },
     // visit goes to another view by its tab, or presses a key, and returns how long it took until all of it was there.
     async visit(tab, pressed) {
       await quiet();
       const start = performance.now();
-      if (pressed) key(pressed);
-      else [...document.querySelectorAll(".tabs a")].find((a) => a.textContent === tab).click();
+      if (pressed) {
+        key(pressed);
+        if (pressed === "c" && location.pathname !== "/sandwich") throw new Error("no function is selected");
+      } else [...document.querySelectorAll(".tabs a")].find((a) => a.textContent === tab).click();
       return (await settled()) - start;
     },
     // gaps moves about in a picture without waiting for it, and returns the times between frames.

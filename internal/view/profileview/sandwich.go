@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/query"
@@ -16,73 +17,165 @@ import (
 // reads as, or a regexp of which the heaviest match is taken. On a stack with the frame several times, the outermost
 // one counts. With a base there is what each cost before.
 func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
-	a, s, err := askSides(in, q)
+	return NewSandwiching(in, q).Report()
+}
+
+// A Sandwiching is a sandwich in the making. What Ahead has done, Report need not do.
+type Sandwiching struct {
+	in    []*recording.Recording
+	query query.Query
+
+	starts atomic.Pointer[calls.Starts]        // nil until they are found
+	halves [2]atomic.Pointer[report.FlameTree] // of callees and of callers; nil until they are made
+}
+
+// NewSandwiching begins the sandwich that q asks for. It has done nothing yet.
+func NewSandwiching(in []*recording.Recording, q query.Query) *Sandwiching {
+	return &Sandwiching{in: in, query: q}
+}
+
+// A sandwiched is what a sandwich is made of.
+type sandwiched struct {
+	*question
+	*sides  // nil without a base
+	costs   *calls.Builder
+	table   *calls.FrameTable
+	frame   int32
+	others  []string // what else the argument may mean
+	origins originList
+	trees   [2]*calls.Tree // of callees and of callers
+	part    query.Query    // of either half
+	where   func(function string) report.FlamePlace
+}
+
+// set makes ready what does not take long once the costs of frames are known.
+func (x *Sandwiching) set() (*sandwiched, error) {
+	a, s, err := askSides(x.in, x.query)
 	if err != nil {
 		return nil, err
 	}
-	b, err := a.summed()
+	out := &sandwiched{question: a, sides: s, where: whereOf(a.named)}
+	if out.costs, err = a.summed(); err != nil {
+		return nil, err
+	}
+	out.table = out.costs.Table
+	t, err := a.callTreeOf("sandwich", out.table)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.callTreeOf("sandwich", b.Table)
-	if err != nil {
+	if out.frame, out.others, err = a.frame(t, out.costs); err != nil {
 		return nil, err
 	}
-	frame, others, err := a.frame(t, b)
-	if err != nil {
+	if out.origins, err = a.originsOnce(out.table); err != nil {
 		return nil, err
 	}
-	origins, err := a.originsOnce(t.Table)
-	if err != nil {
-		return nil, err
-	}
-	where := whereOf(a.named)
-	side := func(inverted bool) *calls.Tree {
-		t := calls.NewTree(a.Measure, t.Table, t.Collapse || q.Collapse)
-		if t.Inverted = inverted; s != nil {
-			t.Before, t.Ratio = s.p.Values(s.before), s.ratio
+	for i := range out.trees {
+		of := calls.NewTree(a.Measure, out.table, t.Collapse || x.query.Collapse)
+		if of.Inverted = i == 1; s != nil {
+			of.Before, of.Ratio = s.p.Values(s.before), s.ratio
 		}
-		return t
+		out.trees[i] = of
 	}
-	trees := []*calls.Tree{side(false), side(true)}
-	starts := trees[0].StartsOf(frame)
-	// The page asks for the lines of the function next.
-	if name := a.passing(t.Table.Frames[frame].Name); name != "" && s == nil && q.By != "line" {
-		recording.Note(a.rec, name, passing{starts.Through(trees[0])})
+	out.part = x.query
+	out.part.Root = t.Text(out.frame)
+	return out, nil
+}
+
+// found keeps where the frame is on stacks. The page asks for the lines of the function next.
+func (x *Sandwiching) found(s *sandwiched, starts *calls.Starts) {
+	if name := s.passing(s.table.Frames[s.frame].Name); name != "" && s.sides == nil && x.query.By != "line" {
+		recording.Note(s.rec, name, passing{starts.Through(s.trees[0])})
 	}
-	part := q
-	part.Root = t.Text(frame)
-	half := func(of *calls.Tree) (report.FlameTree, error) {
-		of.StartAt(starts)
-		f := &Flames{head: a.head, origins: origins, where: where, tree: of}
-		if s != nil {
-			f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
+	x.starts.Store(starts)
+}
+
+// half returns one of the halves of a sandwich.
+func (s *sandwiched) half(i int) (*report.FlameTree, error) {
+	f := &Flames{head: s.question.head, origins: s.origins, where: s.where, tree: s.trees[i]}
+	if s.sides != nil {
+		f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
+	}
+	r, err := f.Flame(s.part)
+	if err != nil {
+		return nil, err
+	}
+	return &r.FlameTree, nil
+}
+
+// Ahead does as much of it as it can before anybody asks, on one core, until enough says so. It reports whether Report will have next to
+// nothing to do. It leaves filters and comparisons alone, since those are not given up once they are begun.
+func (x *Sandwiching) Ahead(enough func() bool) bool {
+	if len(x.in) != 1 || len(x.query.Steps) > 0 || !SumAhead(x.in[0], x.query, enough) {
+		return false
+	}
+	s, err := x.set()
+	if err != nil {
+		return true // Report says so
+	}
+	starts := x.starts.Load()
+	if starts == nil {
+		if starts = s.trees[0].StartsAhead(s.frame, enough); starts == nil {
+			return false
 		}
-		r, err := f.Flame(part)
+		x.found(s, starts)
+	}
+	share := s.trim(maxFlameCalls, minFlameShare, 0).Min
+	for i, t := range s.trees {
+		if x.halves[i].Load() != nil {
+			continue
+		}
+		t.StartAt(starts)
+		if !t.FindAhead(share, enough) {
+			return false
+		}
+		half, err := s.half(i)
 		if err != nil {
-			return report.FlameTree{}, err
+			return true
 		}
-		return r.FlameTree, nil
+		x.halves[i].Store(half)
 	}
-	out := &report.Sandwich{Head: a.head, Whole: a.head.Total, Frame: t.Table.Frames[frame], Origin: origins[frame], Matches: others}
-	if s == nil {
-		out.Whole = calls.Measure{Profile: in[0].Profile, Type: a.Type}.Total()
+	return true
+}
+
+// Report returns the sandwich.
+func (x *Sandwiching) Report() (report.Report, error) {
+	s, err := x.set()
+	if err != nil {
+		return nil, err
+	}
+	starts := x.starts.Load()
+	if starts == nil {
+		starts = s.trees[0].StartsOf(s.frame)
+		x.found(s, starts)
 	}
 	// Much of either half takes one core.
+	var halves [2]*report.FlameTree
+	var failed [2]error
+	half := func(i int) {
+		if halves[i] = x.halves[i].Load(); halves[i] == nil {
+			s.trees[i].StartAt(starts)
+			halves[i], failed[i] = s.half(i)
+		}
+	}
 	var other sync.WaitGroup
-	var failed error
-	other.Go(func() { out.Callers, failed = half(trees[1]) })
-	out.Callees, err = half(trees[0])
+	other.Go(func() { half(1) })
+	half(0)
 	other.Wait()
-	if err = cmp.Or(err, failed); err != nil {
+	if err := cmp.Or(failed[0], failed[1]); err != nil {
 		return nil, err
 	}
-	out.Flat, out.Cum = b.Flat[frame], b.Cum[frame].Sum
-	if s != nil {
-		was := s.costsBefore(t.Table)
-		out.BaseHead, out.Normalized = &s.headBefore, s.normalized
-		out.Before = &report.Cost2{Flat: s.scaled(was.Flat[frame]), Cum: s.scaled(was.Cum[frame].Sum)}
+	frame := s.frame
+	out := &report.Sandwich{
+		Head: s.question.head, Whole: s.question.head.Total, Frame: s.table.Frames[frame], Origin: s.origins[frame], Matches: s.others,
+		Callees: *halves[0], Callers: *halves[1], Flat: s.costs.Flat[frame], Cum: s.costs.Cum[frame].Sum,
 	}
+	if s.sides == nil {
+		out.Whole = calls.Measure{Profile: x.in[0].Profile, Type: s.Type}.Total()
+		return out, nil
+	}
+	was := s.costsBefore(s.table)
+	out.BaseHead, out.Normalized = &s.headBefore, s.normalized
+	out.Before = &report.Cost2{Flat: s.scaled(was.Flat[frame]), Cum: s.scaled(was.Cum[frame].Sum)}
 	return out, nil
 }
 

@@ -35,6 +35,8 @@ export interface Api {
   json<T>(path: string, pairs: Pair[], signal: AbortSignal): Promise<T>;
   /** stop asks the server to end what it does for path. */
   stop(path: string, pairs: Pair[]): Promise<void>;
+  /** expect tells the server that path will probably be asked for, so that it makes the answer while nobody asks for anything. */
+  expect(path: string, pairs: Pair[]): void;
   /** text answers with a document, such as a picture. */
   text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string>;
   /** has tells whether a request to path can be answered at all. */
@@ -60,6 +62,10 @@ class Server implements Api {
   async stop(path: string, pairs: Pair[]): Promise<void> {
     // Without a cache: Chromium lets a request wait for 20 s while another one with the same address is under way.
     await fetch(location.origin + path + queryString(pairs), { method: "DELETE", cache: "no-store" }).catch(() => {}); // who waits for the answer is told
+  }
+
+  expect(path: string, pairs: Pair[]): void {
+    fetch(location.origin + path + queryString(pairs), { headers: { "Hone-Expected": "1" }, cache: "no-store", priority: "low" }).catch(() => {}); // whoever asks is told
   }
 
   async text(path: string, pairs: Pair[], signal: AbortSignal): Promise<string> {
@@ -104,7 +110,8 @@ function answered(text: string): unknown {
     }
   };
   const v: unknown = JSON.parse(text);
-  fill(v);
+  // Looking for it takes a fifth of the time of going through a picture of a thousand functions, which has none.
+  if (text.includes(":null")) fill(v);
   return v;
 }
 
@@ -138,6 +145,8 @@ class Embedded implements Api {
   }
 
   async stop(): Promise<void> {}
+
+  expect(): void {}
 
   async text(path: string, pairs: Pair[]): Promise<string> {
     return this.json<string>(path, pairs);

@@ -196,7 +196,7 @@ function Listed({ data }: { data: CallTree }) {
       {frame && (
         <div class="row-actions">
           <b title={frame.name}>{frame.name}</b>
-          {actions.map((a) => <button onClick={a.run} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>)}
+          {actions.map((a) => <button onClick={a.run} onPointerEnter={a.soon} onFocus={a.soon} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>)}
         </div>
       )}
       <VirtualTable label="Call tree" rows={shown} columns={columns} sorted="" selected={(c) => c === row} onSelect={choose}

@@ -4,7 +4,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { Api, Failure, Metric, Recording, Session } from "./api";
-import { Pair, State, get, queryString, steps } from "./state";
+import { Pair, State, get, ofFleet, queryString, steps } from "./state";
 
 export interface App {
   api: Api;
@@ -221,6 +221,39 @@ export function useAhead(path: string, pairs: Pair[]): void {
     }, restful);
     return () => clearTimeout(timer);
   }, [key]);
+}
+
+const manySamples = 100_000; // the callers of fewer take no time that anybody notices
+let expected = ""; // what the server was told last
+
+/** expectCallers has the server find the callers of a function while nobody asks for anything. */
+export function expectCallers(app: App, name: string): void {
+  if (name === "" || ofFleet || app.state.view === "sandwich" || !shows(app, "sandwich") || (recordingOf(app)?.samples ?? 0) < manySamples) return;
+  const pairs = asked(app, "sandwich", ["arg", name]);
+  const key = "/api/sandwich" + queryString(pairs);
+  if (key === expected || kept.has(key)) return;
+  expected = key;
+  app.api.expect("/api/sandwich", pairs);
+}
+
+const thoughtful = 200; // milliseconds; the second click of two comes sooner
+
+/** useExpected expects that whoever has selected a function, and then looks at it, goes to its callers next. */
+export function useExpected(): void {
+  const app = useApp();
+  const { state } = app;
+  const name = get(state, "ui.sel");
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let left = false;
+    void idle().then(() => {
+      if (!left) timer = setTimeout(() => expectCallers(app, name), thoughtful);
+    });
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [state.view, queryString(state.pairs)]);
 }
 
 let asking = 0;

@@ -33,7 +33,7 @@ export function GraphView() {
         </label>}
         <div class="group row-actions">
           {selected && <b title={selected}>{selected}</b>}
-          {actions.map((a) => <button onClick={a.run} title={`${a.doc} (${a.key})`}>{a.name}</button>)}
+          {actions.map((a) => <button onClick={a.run} onPointerEnter={a.soon} onFocus={a.soon} title={`${a.doc} (${a.key})`}>{a.name}</button>)}
         </div>
       </div>
       {error && !waiting ? <Problem error={error} /> : svg === null ? (

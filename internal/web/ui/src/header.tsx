@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { asked, baseOf, metricOf, profiled, recordingOf, shows, useAnswer, useApp } from "./data";
+import { asked, baseOf, expectCallers, metricOf, profiled, recordingOf, shows, useAnswer, useApp, useExpected } from "./data";
 import { Check, Failure, Recording } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
@@ -222,6 +222,7 @@ export function Tabs() {
   const target = (v: View, from: State) => (v.name === "services" ? services(from) : to(from, v.name));
   for (const v of offered) keys[keyOf(v)] = () => go(target(v, latest()));
   useKeys(keys);
+  useExpected();
   const strip = useRef<HTMLElement>(null);
   useEffect(() => {
     // Where not all tabs are in sight, the current one is.
@@ -234,7 +235,8 @@ export function Tabs() {
   return (
     <nav class="tabs" aria-label="Views" ref={strip}>
       {offered.map((v) => (
-        <Link to={target(v, state)} href={href(target(v, state))} current={v.name === state.view} title={`${v.title} (${keyOf(v)})`} class={v.name === "service" ? "apart" : ""}>{v.title}</Link>
+        <Link to={target(v, state)} href={href(target(v, state))} current={v.name === state.view} title={`${v.title} (${keyOf(v)})`} class={v.name === "service" ? "apart" : ""}
+          soon={v.name === "sandwich" ? () => expectCallers(app, get(latest(), "ui.sel")) : undefined}>{v.title}</Link>
       ))}
     </nav>
   );

@@ -58,7 +58,7 @@ export function Panel({ detail, unit, total, whole, actions, zoom, stale, more }
         <div class="actions">
           {zoom && <button onClick={zoom} title="zoom into it (Enter)"><Icon name="zoom" />Zoom</button>}
           {actions.map((a) => (
-            <button onClick={a.run} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>
+            <button onClick={a.run} onPointerEnter={a.soon} onFocus={a.soon} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>
           ))}
         </div>
       )}

@@ -3,7 +3,7 @@
 import { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AnyFrame, Failure, Head, Origin, remarks } from "./api";
-import { useApp } from "./data";
+import { expectCallers, useApp } from "./data";
 import { growth, percent, signed } from "./format";
 import { originNames } from "./colors";
 import { exactly, functionOf, short } from "./names";
@@ -45,11 +45,12 @@ export function Named({ name }: { name: string }) {
 }
 
 /** Link goes to another state without loading the page anew. */
-export function Link({ to: s, href, class: cls, title, current, children }: {
+export function Link({ to: s, href, class: cls, title, current, soon, children }: {
   to: State; href: string; class?: string; title?: string; current?: boolean; children: ComponentChildren;
+  soon?: (() => void) | undefined; // when the pointer or the focus comes to it
 }) {
   return (
-    <a href={href} class={cls} title={title} aria-current={current ? "page" : undefined}
+    <a href={href} class={cls} title={title} aria-current={current ? "page" : undefined} onPointerEnter={soon} onFocus={soon}
       onClick={(e) => {
         if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
         e.preventDefault();
@@ -164,6 +165,7 @@ export interface Action {
   key: string;
   doc: string;
   run: () => void;
+  soon?: () => void; // when the pointer or the focus comes to it
 }
 
 /** useActions returns what can be done with a frame. */
@@ -184,6 +186,7 @@ export function useActions(subject: Subject | undefined): Action[] {
     api.has("/api/sandwich") && {
       icon: "callers", name: "Callers", key: "c", doc: "its callers and callees",
       run: () => go(to(state(), "sandwich", ["arg", name], ["ui.sel", name])),
+      soon: () => expectCallers(app, name),
     },
     { icon: "focus", name: "Focus", key: "f", doc: "keep only samples that pass through it", run: filter("focus") },
     { icon: "only", name: "Show from", key: "o", doc: "cut what is above it", run: filter("show-from") },

@@ -77,7 +77,7 @@ export function TopView() {
       {row && (
         <div class="row-actions">
           <b title={nameOf(row)}>{nameOf(row)}</b>
-          {actions.map((a) => <button onClick={a.run} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>)}
+          {actions.map((a) => <button onClick={a.run} onPointerEnter={a.soon} onFocus={a.soon} title={`${a.doc} (${a.key})`}><Icon name={a.icon} />{a.name}</button>)}
         </div>
       )}
       {rows.length === 0 && q === "" ? <Nothing head={data} /> : (
