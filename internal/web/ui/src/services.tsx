@@ -5,6 +5,7 @@ import { FleetService, FleetServices } from "./api";
 import { useAnswer, useApp } from "./data";
 import { about, amount, between, long, refOf, timeOf, usualTime, when } from "./fleet";
 import { count, relative } from "./format";
+import { useKeys } from "./keys";
 import { Bar, Link, Message, Problem } from "./parts";
 import { TimePicker } from "./selection";
 import { go, href, put } from "./state";
@@ -23,6 +24,7 @@ export function ServicesView() {
   const { data, error, waiting } = useAnswer<FleetServices>("/api/v1/fleet/services", [["time", time]]);
   const [sort, setSort] = useState("cores");
   const [search, setSearch] = useState("");
+  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".tools input[type=search]")?.focus(), Escape: () => setSearch("") });
   const rows = useMemo(() => {
     const by = averages[sort];
     const all = (data?.services ?? []).filter((s) => s.service.toLowerCase().includes(search.toLowerCase()));
@@ -38,7 +40,7 @@ export function ServicesView() {
       <div class="tools">
         <div class="group">
           <TimePicker time={time} from={data.from_ms} to={data.to_ms} onPick={pick} />
-          <input type="search" aria-label="Find a service" placeholder="find a service" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+          <input type="search" aria-label="Find a service" placeholder="find a service  ( / )" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
         </div>
         <span class="quiet">{count(data.services.length)} {data.services.length === 1 ? "service" : "services"}, {amount(data.cores, "cores")} cores · {between(data.from_ms, data.to_ms)}</span>
       </div>
