@@ -169,6 +169,16 @@ func TestPageFiles(t *testing.T) {
 		t.Errorf("the page says it again: %q", got)
 	}
 
+	// What is open already is shown, and listed once.
+	p.listen()
+	give("more.folded", "main.main;main.dropped 7\n")
+	p.wait(`new URLSearchParams(location.search).get("ref") === "more.folded" && document.querySelector("tbody")?.innerText.includes("main.dropped") === true`)
+	p.said("more.folded is already open")
+	if got := eval[[]string](p, `[...document.querySelectorAll("header select")[0].options].map((o) => o.value)`); len(got) != 3 {
+		t.Errorf("open are %q", got)
+	}
+	p.shoot("open-again")
+
 	// Dropping is choosing.
 	eval[bool](p, `(() => {
 		const dataTransfer = new DataTransfer();

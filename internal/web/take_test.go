@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -73,6 +74,49 @@ func TestTake(t *testing.T) {
 	}
 	if w := get(s, h, "/download/hone?ref=a.folded"); w.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a profile is downloaded as a recording: %d", w.Code)
+	}
+}
+
+// A file that is open is not opened again: neither one that a page sent, nor one of this machine, as long as it is as it was read.
+func TestTakeAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const old, now = "main.main;main.a 3\n", "main.main;main.b 3\n"
+	write("cpu.folded", old)
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes("cpu.folded", hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(strings.NewReader(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New([]*recording.Recording{{Ref: "cpu.folded", Profile: p}}, Options{Hosts: []string{"localhost:1234"}, Takes: true})
+	for i, f := range []struct {
+		name, text string
+		want       taking
+	}{
+		{"cpu.folded", old, taking{"cpu.folded", true}},
+		{"cpu.folded", now, taking{"cpu-2.folded", false}},
+		{"cpu.folded", now, taking{"cpu-2.folded", true}},
+		{"other.folded", now, taking{"other.folded", false}},
+		{"cpu.folded", "written anew", taking{}}, // the file has other content now, and so has what is sent
+		{"cpu.folded", old, taking{"cpu-3.folded", false}},
+	} {
+		if f.text == "written anew" {
+			write("cpu.folded", old)
+			continue
+		}
+		var got taking
+		answered(t, sent(s, "POST", "/api/open?name="+f.name, binary, []byte(f.text)), &got)
+		if got != f.want {
+			t.Errorf("file %d, %s, is open as %+v, want %+v", i, f.name, got, f.want)
+		}
 	}
 }
 

@@ -39,12 +39,15 @@ export function OpenFiles() {
   useEffect(() => sessionStorage.removeItem(refused), []);
   const open = async (files: File[]) => {
     let last = "";
+    let fresh = 0;
     const bad: string[] = [];
     for (const f of files) {
       setDoing(f.name);
       try {
         const r = await fetch("/api/open?name=" + encodeURIComponent(f.name), { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: f });
-        last = (await answered<{ ref: string }>(r)).ref;
+        const got = await answered<{ ref: string; known?: boolean }>(r);
+        last = got.ref;
+        if (!got.known || !session.recordings.some((one) => one.ref === last)) fresh++;
       } catch (e) {
         bad.push(e instanceof Error ? e.message : String(e));
       }
@@ -52,11 +55,15 @@ export function OpenFiles() {
     setDoing("");
     setWrong(bad.join("\n"));
     if (last === "") return;
+    if (fresh === 0) {
+      settle();
+      if (last !== (get(latest(), "ref") || session.recordings[0].ref)) go(of(last));
+      say(`${last} is already open`);
+      return;
+    }
     if (bad.length > 0) sessionStorage.setItem(refused, bad.join("\n"));
     settle();
-    let s: State = put(latest(), "ref", last);
-    for (const key of ["root", "at", "metric", "ui.sel", "ui.zoom"]) s = put(s, key, "");
-    location.assign(href(s)); // what is open has changed for all of the page
+    location.assign(href(of(last))); // what is open has changed for all of the page
   };
   const take = useRef(open);
   take.current = open;
@@ -94,6 +101,11 @@ export function OpenFiles() {
       {wrong && <div class="away refused" role="alert"><p>{wrong}</p><button class="small" onClick={() => setWrong("")}>Close</button></div>}
     </>
   );
+}
+
+/** of returns the view that is shown, of another recording. */
+function of(ref: string): State {
+  return ["root", "at", "metric", "ui.sel", "ui.zoom"].reduce((s, key) => put(s, key, ""), put(latest(), "ref", ref));
 }
 
 interface Saved {
