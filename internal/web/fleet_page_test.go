@@ -247,6 +247,18 @@ func TestPageFleetHeat(t *testing.T) {
 	recorded("by its link")
 }
 
+// On a phone, the services show their names, costs and changes without scrolling.
+func TestPageFleetFirst(t *testing.T) {
+	address := serveFleet(t, nil, nil)
+	p := open(t, address+"/", 390, 844)
+	p.url = address
+	p.visit("/")
+	p.shoot("services-phone")
+	if got := eval[float64](p, `[...document.querySelectorAll(".services thead th")].find((e) => e.textContent === "change").getBoundingClientRect().right`); got <= 0 || got > 390 {
+		t.Errorf("the column of changes ends at %.0f of 390 pixels", got)
+	}
+}
+
 // Names are text, whatever is in them.
 func TestPageFleetNames(t *testing.T) {
 	const odd = `<img src=x onerror="window.hacked=1">`

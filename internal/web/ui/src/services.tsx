@@ -55,9 +55,11 @@ export function ServicesView() {
               <tr>
                 <th scope="col" aria-sort={sort === "service" ? "ascending" : undefined}><button class="link" onClick={() => setSort("service")}>service{sort === "service" ? " ▴" : ""}</button></th>
                 {measures.map(([of, name]) => (
-                  <th scope="col" colSpan={2} aria-sort={sort === of ? "descending" : undefined}><button class="link" onClick={() => setSort(of)}>{name}{sort === of ? " ▾" : ""}</button></th>
+                  <>
+                    <th scope="col" colSpan={2} aria-sort={sort === of ? "descending" : undefined}><button class="link" onClick={() => setSort(of)}>{name}{sort === of ? " ▾" : ""}</button></th>
+                    {of === "cores" && <th scope="col" class="num">change</th>}
+                  </>
                 ))}
-                <th scope="col" class="num">change</th>
                 <th scope="col" class="num">processes</th>
                 <th scope="col">versions</th>
                 <th scope="col">last profile</th>
@@ -71,14 +73,14 @@ export function ServicesView() {
                     <th scope="row"><Link to={page} href={href(page)}>{s.service}</Link>{most > 0 && <Bar part={s.cores} whole={most} />}</th>
                     {measures.map(([of, name, unit]) => {
                       const line = s.lines.find((l) => l.of === of);
-                      return line ? (
+                      return (
                         <>
-                          <td class="num">{amount(averages[of](s), unit)}</td>
-                          <td><Sparkline points={line.points} from={data.from_ms} to={data.to_ms} marks={(s.deploys ?? []).map((d) => d.at_ms)} label={`${name} of ${s.service}`} /></td>
+                          {line ? <td class="num">{amount(averages[of](s), unit)}</td> : <td class="num quiet">–</td>}
+                          <td>{line && <Sparkline points={line.points} from={data.from_ms} to={data.to_ms} marks={(s.deploys ?? []).map((d) => d.at_ms)} label={`${name} of ${s.service}`} />}</td>
+                          {of === "cores" && <td class="num" title="CPU against the time before, of the same length">{s.cores_before > 0 && s.cores > 0 ? relative(s.cores / s.cores_before) : "–"}</td>}
                         </>
-                      ) : <><td class="num quiet">–</td><td /></>;
+                      );
                     })}
-                    <td class="num" title="CPU against the time before, of the same length">{s.cores_before > 0 && s.cores > 0 ? relative(s.cores / s.cores_before) : "–"}</td>
                     <td class="num">{s.processes > 0 ? count(s.processes) : "–"}</td>
                     <td class="versions-of" title={(s.deploys ?? []).map((d) => `${d.version} at ${when(d.at_ms)}`).join("\n")}>{(s.versions ?? []).slice(-2).join(" → ")}</td>
                     <td class="quiet">{long(Math.max(0, data.to_ms - Date.parse(s.last)))} ago</td>
