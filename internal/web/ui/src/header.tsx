@@ -72,7 +72,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   ] : []).filter(Boolean).join(" · ") : [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
-    now && (now.taken ? many(now.taken, "sample") : many(now.samples, "stack")),
+    now && (now.taken ? many(now.taken, "sample") : now.samples ? many(now.samples, "stack") : ""),
   ].filter(Boolean).join(" · ");
   const home = ofFleet ? services(state) : to(state, "overview");
   return (
