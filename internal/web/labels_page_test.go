@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/web"
@@ -197,7 +199,24 @@ func TestPageFiles(t *testing.T) {
 	p.visit("/flame?ref=shop.pprof")
 	p.click("header summary", "Views")
 	p.wait(`document.querySelector(".saved-views li") !== null`)
-	p.click(".saved-views li button", "mine")
+
+	// It is renamed with keys alone. Escape leaves the name and the menu as they are.
+	renaming := func() {
+		eval[bool](p, `(document.querySelector("[data-rename]").focus(), true)`)
+		p.key(kb.Enter)
+		p.wait(`document.activeElement.matches(".saved-views li input")`)
+	}
+	renaming()
+	p.key("no")
+	p.key(kb.Escape)
+	p.wait(`document.activeElement.dataset.rename === "mine" && document.querySelector("details.menu[open] .saved-views") !== null`)
+	renaming()
+	p.key("of main")
+	p.shoot("saved-view-renaming")
+	p.key(kb.Enter)
+	p.wait(`document.activeElement.dataset.rename === "of main" && document.querySelector(".saved-views li").innerText.startsWith("of main")`)
+	p.shoot("saved-view-renamed")
+	p.click(".saved-views li button", "of main")
 	p.wait(`location.pathname === "/top" && location.search.includes("focus=main") && location.search.includes("ref=shop.pprof")`)
 	p.click("header summary", "Views")
 	p.wait(`document.querySelector(".saved-views li") !== null`)

@@ -232,6 +232,7 @@ func (s *Server) Handler() http.Handler {
 	if s.opt.Saved != "" {
 		mux.HandleFunc("GET /api/saved", s.savedViews)
 		mux.HandleFunc("POST /api/saved", s.saveView)
+		mux.HandleFunc("PATCH /api/saved", s.renameView)
 		mux.HandleFunc("DELETE /api/saved", s.forgetView)
 	}
 	for name, page := range pageOf {

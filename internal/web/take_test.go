@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,28 @@ func TestSavedViews(t *testing.T) {
 	if len(list) != 1 || list[0] != (savedView{"json", "/top?focus=json"}) {
 		t.Errorf("saved are %+v", list)
 	}
+	save(`{"name":"last","link":"/top"}`)
+	for _, r := range []struct {
+		body string
+		code int
+		want []savedView
+	}{
+		{`{"name":"json","to":" text "}`, http.StatusOK, []savedView{{"text", "/top?focus=json"}, {"last", "/top"}}},
+		{`{"name":"text","to":"text"}`, http.StatusOK, []savedView{{"text", "/top?focus=json"}, {"last", "/top"}}},
+		{`{"name":"text","to":"last"}`, http.StatusConflict, nil},
+		{`{"name":"gone","to":"new"}`, http.StatusConflict, nil},
+		{`{"name":"text","to":""}`, http.StatusBadRequest, nil},
+		{`{"name":"text","to":"json"}`, http.StatusOK, []savedView{{"json", "/top?focus=json"}, {"last", "/top"}}},
+	} {
+		w := sent(s, "PATCH", "/api/saved", "application/json", []byte(r.body))
+		if w.Code != r.code {
+			t.Errorf("renaming %s: %d %s, want %d", r.body, w.Code, w.Body, r.code)
+		}
+		if answered(t, get(s, s.Handler(), "/api/saved"), &list); r.want != nil && !slices.Equal(list, r.want) {
+			t.Errorf("after %s there are %+v, want %+v", r.body, list, r.want)
+		}
+	}
+	sent(s, "DELETE", "/api/saved?name=last", "", nil)
 	for i := range mostSaved - 1 {
 		save(fmt.Sprintf(`{"name":"v%d","link":"/top"}`, i))
 	}

@@ -124,6 +124,7 @@ export function SavedViews() {
   const menu = useRef<HTMLDetailsElement>(null);
   const [list, setList] = useState<Saved[]>();
   const [name, setName] = useState("");
+  const [renaming, setRenaming] = useState("");
   const [wrong, setWrong] = useState("");
   useEffect(() => {
     const close = (e: Event) => {
@@ -136,6 +137,13 @@ export function SavedViews() {
       document.removeEventListener("keydown", close);
     };
   }, []);
+  // After a name was changed, or not, the focus is where it was.
+  const back = useRef("");
+  useEffect(() => {
+    if (renaming !== "" || back.current === "") return;
+    menu.current?.querySelector<HTMLElement>(`[data-rename="${CSS.escape(back.current)}"]`)?.focus();
+    back.current = "";
+  });
   if (!session.saves) return null;
   const ask = async (path: string, init?: RequestInit): Promise<boolean> => {
     try {
@@ -155,6 +163,12 @@ export function SavedViews() {
       say(`saved as ${kept}`);
     }
   };
+  const rename = async (from: string, to: string) => {
+    if (to === from || (await ask("/api/saved", { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: from, to }) }))) {
+      setRenaming("");
+      back.current = to;
+    }
+  };
   const show = (v: Saved) => {
     const u = new URL(v.link, location.href);
     let s = parse(u.pathname.slice(1), u.search);
@@ -166,16 +180,17 @@ export function SavedViews() {
     go(s);
   };
   return (
-    <details class="menu" ref={menu} onToggle={(e) => { if (e.currentTarget.open) void ask("/api/saved"); }}>
+    <details class="menu" ref={menu} onToggle={(e) => { setRenaming(""); if (e.currentTarget.open) void ask("/api/saved"); }}>
       <summary title="views that were saved under a name">Views</summary>
       <div class="saved-views">
         {list?.length === 0 && <p class="quiet">No view is saved yet. A saved view keeps the tab, the filters and the settings, for whatever is open.</p>}
         <ul class="plain-list">
           {(list ?? []).map((v) => (
-            <li key={v.name}>
+            <li key={v.name}>{v.name === renaming ? <NameForm name={v.name} onName={(to) => void rename(v.name, to)} onCancel={() => { back.current = v.name; setWrong(""); setRenaming(""); }} /> : <>
               <button class="link" title={v.link} onClick={() => show(v)}>{v.name}</button>
+              <button class="small" data-rename={v.name} aria-label={`rename the view ${v.name}`} onClick={() => setRenaming(v.name)}>Rename</button>
               <button class="small" aria-label={`remove the view ${v.name}`} onClick={() => void ask("/api/saved?name=" + encodeURIComponent(v.name), { method: "DELETE" })}>×</button>
-            </li>
+            </>}</li>
           ))}
         </ul>
         <form onSubmit={(e) => { e.preventDefault(); void save(); }}>
@@ -185,5 +200,19 @@ export function SavedViews() {
         {wrong && <p class="bad" role="alert">{wrong}</p>}
       </div>
     </details>
+  );
+}
+
+/** NameForm takes another name for a view. Escape leaves it as it was, and the menu open. */
+function NameForm({ name, onName, onCancel }: { name: string; onName: (to: string) => void; onCancel: () => void }) {
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => { box.current?.focus(); box.current?.select(); }, []);
+  const [to, setTo] = useState(name);
+  return (
+    <form onSubmit={(e) => { e.preventDefault(); onName(to.trim()); }} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); onCancel(); } }}>
+      <input ref={box} value={to} maxLength={80} aria-label={`New name of the view ${name}`} onInput={(e) => setTo(e.currentTarget.value)} />
+      <button type="submit" class="small" disabled={to.trim() === ""}>Rename</button>
+      <button type="button" class="small" onClick={onCancel}>Cancel</button>
+    </form>
   );
 }
