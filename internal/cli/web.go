@@ -155,11 +155,19 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		}
 		groups = append(groups, []string{ref})
 	}
+	named := len(groups)
 	if len(q.Base) > 0 {
 		groups = append(groups, q.Base)
 	}
 	var in []*recording.Recording
-	for _, refs := range groups {
+	for i, refs := range groups {
+		if i < named && slices.ContainsFunc(groups[:i], func(other []string) bool { return sameFile(refs[0], other[0]) }) {
+			note(sys, "%s is named twice; the page lists it once", refs[0])
+			continue
+		}
+		if i == named && slices.ContainsFunc(groups[:i], func(other []string) bool { return slices.Equal(refs, other) }) {
+			continue // other labels of the same profile
+		}
 		part := query.Query{Refs: refs, SourcePath: q.SourcePath, TrimPath: q.TrimPath}
 		one, _, err := recordings(cmd, sys, o, part)
 		if errors.Is(err, recording.ErrNoProfile) && len(refs) == 1 {
@@ -178,6 +186,19 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		}
 	}
 	return in, nil
+}
+
+// sameFile reports whether two refs name one file.
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // sidesOfWhy returns the profiles that say why versions differ, as recordings of their own.

@@ -28,7 +28,7 @@ import (
 // a time, apart from the turns of those who ask for views; and it goes on when nobody waits any more, since somebody will
 // ask again.
 type adviser struct {
-	find func(ctx context.Context, rec *recording.Recording) (*report.Advice, error)
+	find func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error)
 	by   hint.Speller
 	most int // samples of a profile that is looked through without anybody asking for it
 
@@ -37,8 +37,6 @@ type adviser struct {
 	jobs sync.WaitGroup
 	turn chan struct{} // held while looking
 
-	now atomic.Pointer[advise.Progress] // of the recording that is being looked through
-
 	mu    sync.Mutex
 	known map[string]*advice // by keys of recordings
 }
@@ -46,7 +44,9 @@ type adviser struct {
 // An advice is what was found in a recording, as it is sent.
 type advice struct {
 	stop context.CancelFunc // ends looking
-	done chan struct{}      // closed when the others are set
+	now  atomic.Pointer[advise.Progress]
+	once sync.Once
+	done chan struct{} // closed when the others are set
 	body []byte
 	err  error
 }
@@ -55,13 +55,13 @@ type advice struct {
 func newAdviser(dir string, by hint.Speller) *adviser {
 	a := &adviser{by: by, most: 500_000, turn: make(chan struct{}, 1), known: make(map[string]*advice)}
 	a.ctx, a.stop = context.WithCancel(context.Background())
-	a.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
+	a.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
 		one := *rec
 		one.Sources = rec.Kept() // what else is known is what the sources are now, and not what they were
 		if len(rec.Parts) > 0 {
 			one.Profile = nil // findings are about all profiles, and not about the one that pages begin with
 		}
-		return advise.Run(ctx, rules.All, []*recording.Recording{&one}, advise.Options{Dir: dir, Progress: func(p advise.Progress) { a.now.Store(&p) }})
+		return advise.Run(ctx, rules.All, []*recording.Recording{&one}, advise.Options{Dir: dir, Progress: say})
 	}
 	return a
 }
@@ -76,21 +76,31 @@ func (a *adviser) about(rec *recording.Recording) *advice {
 	ctx, stop := context.WithCancel(a.ctx)
 	got := &advice{done: make(chan struct{}), stop: stop}
 	a.known[rec.Key()] = got
+	// Type-checking a package and looking at a function go on to their end, so those who wait are told before that is over.
+	context.AfterFunc(ctx, func() { a.end(rec, got, nil, ctx.Err()) })
 	a.jobs.Go(func() {
-		defer close(got.done)
 		defer stop()
-		if got.body, got.err = a.look(ctx, rec); got.err != nil {
+		body, err := a.look(ctx, rec, func(p advise.Progress) { got.now.Store(&p) })
+		a.end(rec, got, body, err)
+	})
+	return got
+}
+
+// end tells those who wait what was found in a recording, or why nothing was. What comes later than that is dropped.
+func (a *adviser) end(rec *recording.Recording, got *advice, body []byte, err error) {
+	got.once.Do(func() {
+		defer close(got.done)
+		if got.body, got.err = body, err; err != nil {
 			// What was missing may be there when somebody asks again.
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			delete(a.known, rec.Key())
 		}
 	})
-	return got
 }
 
 // look looks through a recording when it is its turn. A mistake in it must not end a server with all that is open in it.
-func (a *adviser) look(ctx context.Context, rec *recording.Recording) (body []byte, err error) {
+func (a *adviser) look(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (body []byte, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("looking for findings in %s failed, which is a bug in hone: %v", rec.Ref, x)
@@ -102,8 +112,7 @@ func (a *adviser) look(ctx context.Context, rec *recording.Recording) (body []by
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	a.now.Store(new(advise.Progress))
-	found, err := a.find(ctx, rec)
+	found, err := a.find(ctx, rec, say)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -208,8 +217,10 @@ func (s *Server) progress(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var out advise.Progress
-	if now := s.adviser.now.Load(); now != nil && s.adviser.looking(in) != nil {
-		out = *now
+	if got := s.adviser.looking(in); got != nil {
+		if now := got.now.Load(); now != nil {
+			out = *now
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(out)

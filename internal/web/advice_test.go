@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,13 +109,13 @@ func Shop(t *testing.T) (rec *recording.Recording, module string) {
 func HoldFindings(s *Server) (let func(failure error)) {
 	find := s.adviser.find
 	turns := make(chan error)
-	s.adviser.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
 		select {
 		case err := <-turns:
 			if err != nil {
 				return nil, err
 			}
-			return find(ctx, rec)
+			return find(ctx, rec, say)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -125,9 +127,9 @@ func HoldFindings(s *Server) (let func(failure error)) {
 func HoldFindingsAt(s *Server, done, of int) (let func(failure error)) {
 	let = HoldFindings(s)
 	find := s.adviser.find
-	s.adviser.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
-		s.adviser.now.Store(&advise.Progress{Done: done, Of: of})
-		return find(ctx, rec)
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
+		say(advise.Progress{Done: done, Of: of})
+		return find(ctx, rec, say)
 	}
 	return let
 }
@@ -160,14 +162,14 @@ func TestAdvise(t *testing.T) {
 	defer s.adviser.close()
 	times := 0
 	find := s.adviser.find
-	s.adviser.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
 		switch times++; times {
 		case 1:
 			return nil, errors.New("there is no go command")
 		case 2:
 			panic("nobody thought of it")
 		}
-		return find(ctx, rec)
+		return find(ctx, rec, say)
 	}
 	h := s.Handler()
 	var there session
@@ -196,7 +198,7 @@ func TestAdvise(t *testing.T) {
 	// Who goes away does not wait.
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	s.adviser.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -210,8 +212,8 @@ func TestAdviseStopped(t *testing.T) {
 	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}, Advise: module})
 	defer s.adviser.close()
 	begun := make(chan bool, 1)
-	s.adviser.find = func(ctx context.Context, rec *recording.Recording) (*report.Advice, error) {
-		s.adviser.now.Store(&advise.Progress{Done: 3, Of: 7})
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
+		say(advise.Progress{Done: 3, Of: 7})
 		begun <- true
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -240,6 +242,41 @@ func TestAdviseStopped(t *testing.T) {
 	}
 	if got := progress(); got.Of != 0 {
 		t.Errorf("after it was stopped: %+v", got)
+	}
+}
+
+// Who waits is told at once that looking was stopped, also while something is under way that cannot be stopped. Looking again begins after that.
+func TestAdviseStoppedAtOnce(t *testing.T) {
+	rec, module := Shop(t)
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}, Advise: module})
+	defer s.adviser.close()
+	begun, let := make(chan bool, 2), make(chan bool)
+	var running atomic.Int32
+	s.adviser.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
+		if n := running.Add(1); n > 1 {
+			t.Errorf("%d recordings are looked through together", n)
+		}
+		defer running.Add(-1)
+		say(advise.Progress{Done: 3, Of: 7})
+		begun <- true
+		<-let
+		return &report.Advice{Root: "found", Findings: []report.Finding{}}, nil
+	}
+	h := s.Handler()
+	ended := make(chan *httptest.ResponseRecorder)
+	ask := func() { ended <- get(s, h, "/api/advise?ref=run.hone") }
+	go ask()
+	<-begun
+	get(s, h, "/api/advise?ref=run.hone", func(r *http.Request) { r.Method = http.MethodDelete })
+	if w := <-ended; w.Code != http.StatusConflict {
+		t.Errorf("who waited is told %d %s, want %d", w.Code, w.Body, http.StatusConflict)
+	}
+	go ask()
+	let <- true // what was stopped comes to its end
+	<-begun
+	let <- true
+	if w := <-ended; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"found"`) {
+		t.Errorf("who asked again is told %d %s", w.Code, w.Body)
 	}
 }
 

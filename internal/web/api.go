@@ -343,9 +343,9 @@ type sessionRecord struct {
 	Kind     string          `json:"kind"`
 	Time     int64           `json:"time_nanos,omitempty"`
 	Duration int64           `json:"duration_nanos,omitempty"`
-	Samples  int             `json:"samples"`
-	Whole    bool            `json:"whole,omitempty"` // it is a recording, of which there can be a copy
-	Many     bool            `json:"many,omitempty"`  // so many that findings take long to look for
+	Samples  int             `json:"samples,omitempty"` // 0 where they are not known
+	Whole    bool            `json:"whole,omitempty"`   // it is a recording, of which there can be a copy
+	Many     bool            `json:"many,omitempty"`    // so many that findings take long to look for
 	Metrics  []sessionMetric `json:"metrics"`
 	Labels   []string        `json:"labels,omitempty"`
 	Views    []string        `json:"views"` // that have something to show of it
@@ -357,9 +357,9 @@ type sessionMetric struct {
 	Unit    string   `json:"unit"`
 	Default bool     `json:"default,omitempty"`
 	Total   int64    `json:"total"`
-	Samples int      `json:"samples"`         // stacks that have some of it, each with its labels
-	Taken   int64    `json:"taken,omitempty"` // how many times they were met, where the profile counts that
-	Names   []string `json:"names,omitempty"` // by which it can be asked for, too
+	Samples int      `json:"samples,omitempty"` // stacks that have some of it, each with its labels; 0 where they are not known
+	Taken   int64    `json:"taken,omitempty"`   // how many times they were met, where the profile counts that
+	Names   []string `json:"names,omitempty"`   // by which it can be asked for, too
 }
 
 // mostLabels is how many keys of labels a page offers.

@@ -189,6 +189,21 @@ func TestPageFlame(t *testing.T) {
 	if got, want := p.text(".matched b"), fmt.Sprintf("%.2f%% matched", 100*found.Value/found.Total); got != want {
 		t.Errorf("the search says %q, want %q", got, want)
 	}
+	// Escape leaves the search box, so that n steps through the hits; again, it takes back what is newer, the zoom or the search.
+	p.key(kb.Escape)
+	p.wait(`document.activeElement.type !== "search" && location.search.includes("ui.q=net")`)
+	for i := range 2 {
+		p.key("n")
+		p.wait(fmt.Sprintf(`document.querySelector(".stepper .num").innerText.startsWith("%d / ")`, i+1))
+	}
+	p.point(0.2, 2, 2)
+	p.wait(`location.search.includes("root=")`)
+	p.settled()
+	for range 2 {
+		p.key(kb.Escape)
+		p.settled()
+	}
+	p.wait(`!location.search.includes("root=") && location.search.includes("ui.q=net")`)
 	p.key(kb.Escape)
 	p.wait(`!location.search.includes("ui.q")`)
 	p.settled()
@@ -394,6 +409,7 @@ func TestPageSaved(t *testing.T) {
 	p.search()
 	p.key("net")
 	p.wait(`/^[0-9.]+% matched/.test(document.querySelector(".matched")?.innerText)`)
+	p.key(kb.Escape)
 	p.key(kb.Escape)
 	p.wait(`!location.hash.includes("ui.q")`)
 	p.visitTab("Top")

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/view/traceview"
 	"github.com/hone-perf/hone/internal/views"
 )
 
@@ -37,6 +38,16 @@ var downloads = []download{
 	{"csv", ".csv", "text/csv; charset=utf-8", "", "csv"},
 	{"json", ".json", "application/json", "", "json"},
 	{"markdown", ".md", "text/markdown; charset=utf-8", "", "markdown"},
+}
+
+// spanFiles are the files that have all spans of an execution trace.
+var spanFiles = map[string]struct {
+	ending, media string
+	format        traceview.SpanFormat
+}{
+	"spans":    {".spans.csv", "text/csv; charset=utf-8", traceview.SpanCSV},
+	"parquet":  {".spans.parquet", "application/vnd.apache.parquet", traceview.SpanParquet},
+	"perfetto": {".spans.pftrace", "application/octet-stream", traceview.SpanPerfetto},
 }
 
 // download sends what a page shows as a file. The key view says which view that is.
@@ -113,6 +124,19 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		file := &attachment{w: w, name: base + ".html", media: "text/html; charset=utf-8"}
 		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version, Advice: s.adviser.found(whole)}); err != nil && !file.begun {
 			fail(w, statusOf(err), err, s.hintOf(err))
+		}
+		return
+	}
+	if spans, ok := spanFiles[format]; ok {
+		if v, _ := views.Find("spans"); !v.Has(whole) {
+			fail(w, http.StatusUnprocessableEntity, fmt.Errorf("%s has no %s", whole.Ref, v.Part.Doc), "")
+			return
+		}
+		file := &attachment{w: w, name: base + spans.ending, media: spans.media}
+		if _, err := traceview.WriteSpans(file, spans.format, []*recording.Recording{whole}, q); err != nil && !file.begun {
+			fail(w, statusOf(err), err, s.hintOf(err))
+		} else if err != nil {
+			panic(http.ErrAbortHandler) // a file that looks whole must be whole
 		}
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
@@ -48,6 +49,12 @@ func (s *Server) storeSession(w http.ResponseWriter, r *http.Request) {
 			one, bad := recordOf(rec)
 			if err == nil {
 				err = bad
+			}
+			if strings.HasPrefix(rec.Ref, store.RefPrefix) {
+				one.Samples = 0 // views of lines have more stacks than there are here
+				for i := range one.Metrics {
+					one.Metrics[i].Samples = 0
+				}
 			}
 			out.Recordings = append(out.Recordings, one)
 		}

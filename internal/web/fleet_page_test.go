@@ -247,6 +247,22 @@ func TestPageFleetHeat(t *testing.T) {
 	recorded("by its link")
 }
 
+// A link with a ref and no view opens what the ref names. On a phone, the services show their names, costs and changes without scrolling.
+func TestPageFleetFirst(t *testing.T) {
+	address := serveFleet(t, nil, nil)
+	p := open(t, address+"/", 390, 844)
+	p.url = address
+	p.visit("/")
+	p.shoot("services-phone")
+	if got := eval[float64](p, `[...document.querySelectorAll(".services thead th")].find((e) => e.textContent === "change").getBoundingClientRect().right`); got <= 0 || got > 390 {
+		t.Errorf("the column of changes ends at %.0f of 390 pixels", got)
+	}
+	p.visit("/?ref=store:service-1@-24h")
+	if got := p.text("main"); !strings.Contains(got, "With callees") || !strings.Contains(p.text(".tabs [aria-current]"), "Overview") {
+		t.Errorf("a link with a ref shows %q", got)
+	}
+}
+
 // Names are text, whatever is in them.
 func TestPageFleetNames(t *testing.T) {
 	const odd = `<img src=x onerror="window.hacked=1">`

@@ -57,7 +57,7 @@ func TestOnlyFunctions(t *testing.T) {
 	ref := "&ref=" + url.QueryEscape("store:service-0@-1h")
 	for _, path := range []string{
 		"flame?", "flame?invert=1", "flame?by=filefunction", "flame?noinlines=1", "flame?by=line", "flame?by=address", "flame?by=file", "flame?by=package", "flame?focus=step1",
-		"calltree?", "top?", "top?sort=cum", "top?by=line", "sandwich?arg=step1", "graph?", "graph?by=line", "tags?", "list?arg=step1", "traces?",
+		"session?", "calltree?", "top?", "top?sort=cum", "top?by=line", "sandwich?arg=step1", "graph?", "graph?by=line", "tags?", "list?arg=step1", "traces?",
 	} {
 		for _, metric := range []string{"cpu", "inuse_space"} {
 			path := "/api/" + path + "&metric=" + metric + ref

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/web"
@@ -169,6 +171,16 @@ func TestPageFiles(t *testing.T) {
 		t.Errorf("the page says it again: %q", got)
 	}
 
+	// What is open already is shown, and listed once.
+	p.listen()
+	give("more.folded", "main.main;main.dropped 7\n")
+	p.wait(`new URLSearchParams(location.search).get("ref") === "more.folded" && document.querySelector("tbody")?.innerText.includes("main.dropped") === true`)
+	p.said("more.folded is already open")
+	if got := eval[[]string](p, `[...document.querySelectorAll("header select")[0].options].map((o) => o.value)`); len(got) != 3 {
+		t.Errorf("open are %q", got)
+	}
+	p.shoot("open-again")
+
 	// Dropping is choosing.
 	eval[bool](p, `(() => {
 		const dataTransfer = new DataTransfer();
@@ -187,7 +199,24 @@ func TestPageFiles(t *testing.T) {
 	p.visit("/flame?ref=shop.pprof")
 	p.click("header summary", "Views")
 	p.wait(`document.querySelector(".saved-views li") !== null`)
-	p.click(".saved-views li button", "mine")
+
+	// It is renamed with keys alone. Escape leaves the name and the menu as they are.
+	renaming := func() {
+		eval[bool](p, `(document.querySelector("[data-rename]").focus(), true)`)
+		p.key(kb.Enter)
+		p.wait(`document.activeElement.matches(".saved-views li input")`)
+	}
+	renaming()
+	p.key("no")
+	p.key(kb.Escape)
+	p.wait(`document.activeElement.dataset.rename === "mine" && document.querySelector("details.menu[open] .saved-views") !== null`)
+	renaming()
+	p.key("of main")
+	p.shoot("saved-view-renaming")
+	p.key(kb.Enter)
+	p.wait(`document.activeElement.dataset.rename === "of main" && document.querySelector(".saved-views li").innerText.startsWith("of main")`)
+	p.shoot("saved-view-renamed")
+	p.click(".saved-views li button", "of main")
 	p.wait(`location.pathname === "/top" && location.search.includes("focus=main") && location.search.includes("ref=shop.pprof")`)
 	p.click("header summary", "Views")
 	p.wait(`document.querySelector(".saved-views li") !== null`)

@@ -100,4 +100,30 @@ func TestPageDownloads(t *testing.T) {
 			t.Errorf("%s is downloaded as %.80q, want %q", path, got, want)
 		}
 	}
+
+	// The overview is no table; what else there is stands in the menu.
+	const offered = `[...document.querySelectorAll('.menu a[href*="/download/"]')].map((a) => new URL(a.href).pathname.slice("/download/".length)).join(" ")`
+	p.visit("/overview")
+	p.click("summary", "Download")
+	p.wait(`document.querySelector('.menu a[href*="/download/"]') !== null`)
+	if got, want := eval[string](p, offered), "hone pprof pprof-filtered html svg png folded speedscope"; got != want {
+		t.Errorf("of the overview there are %s, want %s", got, want)
+	}
+	p.shoot("download-overview")
+
+	// An execution trace is downloaded as what the lanes show, or with all that it has.
+	p = open(t, serveRecordings(t, traced(t)), 1280, 800)
+	p.visit("/trace?at=20ms..60ms")
+	p.click("summary", "Download")
+	p.wait(`document.querySelector('.menu a[href*="/download/spans"]') !== null`)
+	if got, want := eval[string](p, offered), "pprof pprof-filtered html svg png folded speedscope json markdown spans parquet perfetto"; got != want {
+		t.Errorf("of a trace there are %s, want %s", got, want)
+	}
+	p.shoot("download-trace")
+	for format, want := range map[string]string{"markdown": "from 20ms to 60ms", "spans": "goroutine,started_as,", "json": `{`, "parquet": "PAR1", "perfetto": "\n"} {
+		got := eval[string](p, fmt.Sprintf(`fetch(document.querySelector('.menu a[href*="/download/%s"]').href).then(async (r) => r.status + " " + await r.text())`, format))
+		if !strings.HasPrefix(got, "200 "+want) || format == "json" && !strings.Contains(got, `"from_nanos": 20000000`) {
+			t.Errorf("a trace is downloaded as %s as %.80q, want %q", format, got, want)
+		}
+	}
 }

@@ -50,13 +50,10 @@ func (s *Server) saveView(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, fmt.Errorf("reading the view: %w", err), "")
 		return
 	}
-	v.Name = strings.TrimSpace(v.Name)
-	switch {
-	case v.Name == "":
-		fail(w, http.StatusBadRequest, errors.New("a saved view needs a name"), "")
-		return
-	case len([]rune(v.Name)) > mostSavedName:
-		fail(w, http.StatusBadRequest, fmt.Errorf("the name of a view has at most %d letters", mostSavedName), "")
+	var err error
+	switch v.Name, err = viewName(v.Name); {
+	case err != nil:
+		fail(w, http.StatusBadRequest, err, "")
 		return
 	case !strings.HasPrefix(v.Link, "/") || strings.HasPrefix(v.Link, "//") || len(v.Link) > maxQuery:
 		fail(w, http.StatusBadRequest, errors.New("a saved view is a path on this server"), "")
@@ -69,6 +66,45 @@ func (s *Server) saveView(w http.ResponseWriter, r *http.Request) {
 		}
 		return append(list, v), nil
 	})
+}
+
+// renameView gives a view another name, in its place of the list.
+func (s *Server) renameView(w http.ResponseWriter, r *http.Request) {
+	var asks struct{ Name, To string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxQuery)).Decode(&asks); err != nil {
+		fail(w, http.StatusBadRequest, fmt.Errorf("reading the name: %w", err), "")
+		return
+	}
+	to, err := viewName(asks.To)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err, "")
+		return
+	}
+	s.changeSaved(w, func(list []savedView) ([]savedView, error) {
+		named := func(name string) int {
+			return slices.IndexFunc(list, func(v savedView) bool { return v.Name == name })
+		}
+		at := named(asks.Name)
+		switch other := named(to); {
+		case at < 0:
+			return nil, fmt.Errorf("there is no saved view %s any more", asks.Name)
+		case other >= 0 && other != at:
+			return nil, fmt.Errorf("another saved view is called %s", to)
+		}
+		list[at].Name = to
+		return list, nil
+	})
+}
+
+// viewName returns a name as it is kept.
+func viewName(name string) (string, error) {
+	switch name = strings.TrimSpace(name); {
+	case name == "":
+		return "", errors.New("a saved view needs a name")
+	case len([]rune(name)) > mostSavedName:
+		return "", fmt.Errorf("the name of a view has at most %d letters", mostSavedName)
+	}
+	return name, nil
 }
 
 func (s *Server) forgetView(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -45,6 +46,7 @@ type Server struct {
 	mu    sync.RWMutex // held for in and described
 	in    []*recording.Recording
 	taken int64 // bytes of files that pages sent
+	known known
 	opt   Options
 	token string
 	first string // page
@@ -89,6 +91,7 @@ func Later(opt Options) *Server {
 		turns:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 		ready:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 		cache:  newMemory(),
+		known:  known{since: time.Now(), sent: make(map[sentFile]string), local: make(map[string]fs.FileInfo)},
 		opened: make(chan struct{}),
 	}
 	if opt.Advise != "" {
@@ -104,6 +107,7 @@ func (s *Server) Open(in []*recording.Recording) {
 	s.in = make([]*recording.Recording, len(in))
 	for i, rec := range in {
 		s.in[i] = s.forMany(rec)
+		s.known.opened(rec.Ref)
 	}
 	close(s.opened)
 }
@@ -124,11 +128,12 @@ func (s *Server) all() []*recording.Recording {
 	return s.in
 }
 
-// add opens one more, beside those that are open.
-func (s *Server) add(rec *recording.Recording) {
+// add opens a file that a page sent, beside what is open.
+func (s *Server) add(rec *recording.Recording, file sentFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.in = append(slices.Clip(s.in), s.forMany(rec))
+	s.known.sent[file] = rec.Ref
 	s.described = sync.OnceValues(s.describe)
 }
 
@@ -228,6 +233,7 @@ func (s *Server) Handler() http.Handler {
 	if s.opt.Saved != "" {
 		mux.HandleFunc("GET /api/saved", s.savedViews)
 		mux.HandleFunc("POST /api/saved", s.saveView)
+		mux.HandleFunc("PATCH /api/saved", s.renameView)
 		mux.HandleFunc("DELETE /api/saved", s.forgetView)
 	}
 	for name, page := range pageOf {

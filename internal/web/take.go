@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +28,13 @@ const (
 	mostOpen      = 64        // recordings
 )
 
-// take opens a file that a page sends, beside those that are open, and answers with the name by which it can be asked for.
+// A taking says by which name a file that a page sent can be asked for.
+type taking struct {
+	Ref   string `json:"ref"`
+	Known bool   `json:"known,omitempty"` // it was open already
+}
+
+// take opens a file that a page sends, beside those that are open. A file that is open already stays as it is.
 func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/octet-stream" {
 		fail(w, http.StatusUnsupportedMediaType, errors.New("a file is sent as application/octet-stream"), "")
@@ -49,6 +56,10 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
+	if ref := s.openAs(name, body); ref != "" {
+		sendTaking(w, taking{Ref: ref, Known: true})
+		return
+	}
 	rec, err := readTaken(name, body)
 	if err != nil {
 		fail(w, http.StatusUnprocessableEntity, err, "hone opens profiles, recordings (.hone) and execution traces")
@@ -59,11 +70,13 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec = rec.Named(s.unused(name))
-	s.add(rec)
+	s.add(rec, sentFile{name, sha256.Sum256(body)})
+	sendTaking(w, taking{Ref: rec.Ref})
+}
+
+func sendTaking(w http.ResponseWriter, t taking) {
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(struct {
-		Ref string `json:"ref"`
-	}{rec.Ref})
+	json.NewEncoder(w).Encode(t)
 }
 
 // reserve makes room for a file, or says that there is none.

@@ -8,8 +8,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
@@ -73,6 +75,49 @@ func TestTake(t *testing.T) {
 	}
 	if w := get(s, h, "/download/hone?ref=a.folded"); w.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a profile is downloaded as a recording: %d", w.Code)
+	}
+}
+
+// A file that is open is not opened again: neither one that a page sent, nor one of this machine, as long as it is as it was read.
+func TestTakeAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const old, now = "main.main;main.a 3\n", "main.main;main.b 3\n"
+	write("cpu.folded", old)
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes("cpu.folded", hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(strings.NewReader(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New([]*recording.Recording{{Ref: "cpu.folded", Profile: p}}, Options{Hosts: []string{"localhost:1234"}, Takes: true})
+	for i, f := range []struct {
+		name, text string
+		want       taking
+	}{
+		{"cpu.folded", old, taking{"cpu.folded", true}},
+		{"cpu.folded", now, taking{"cpu-2.folded", false}},
+		{"cpu.folded", now, taking{"cpu-2.folded", true}},
+		{"other.folded", now, taking{"other.folded", false}},
+		{"cpu.folded", "written anew", taking{}}, // the file has other content now, and so has what is sent
+		{"cpu.folded", old, taking{"cpu-3.folded", false}},
+	} {
+		if f.text == "written anew" {
+			write("cpu.folded", old)
+			continue
+		}
+		var got taking
+		answered(t, sent(s, "POST", "/api/open?name="+f.name, binary, []byte(f.text)), &got)
+		if got != f.want {
+			t.Errorf("file %d, %s, is open as %+v, want %+v", i, f.name, got, f.want)
+		}
 	}
 }
 
@@ -149,6 +194,28 @@ func TestSavedViews(t *testing.T) {
 	if len(list) != 1 || list[0] != (savedView{"json", "/top?focus=json"}) {
 		t.Errorf("saved are %+v", list)
 	}
+	save(`{"name":"last","link":"/top"}`)
+	for _, r := range []struct {
+		body string
+		code int
+		want []savedView
+	}{
+		{`{"name":"json","to":" text "}`, http.StatusOK, []savedView{{"text", "/top?focus=json"}, {"last", "/top"}}},
+		{`{"name":"text","to":"text"}`, http.StatusOK, []savedView{{"text", "/top?focus=json"}, {"last", "/top"}}},
+		{`{"name":"text","to":"last"}`, http.StatusConflict, nil},
+		{`{"name":"gone","to":"new"}`, http.StatusConflict, nil},
+		{`{"name":"text","to":""}`, http.StatusBadRequest, nil},
+		{`{"name":"text","to":"json"}`, http.StatusOK, []savedView{{"json", "/top?focus=json"}, {"last", "/top"}}},
+	} {
+		w := sent(s, "PATCH", "/api/saved", "application/json", []byte(r.body))
+		if w.Code != r.code {
+			t.Errorf("renaming %s: %d %s, want %d", r.body, w.Code, w.Body, r.code)
+		}
+		if answered(t, get(s, s.Handler(), "/api/saved"), &list); r.want != nil && !slices.Equal(list, r.want) {
+			t.Errorf("after %s there are %+v, want %+v", r.body, list, r.want)
+		}
+	}
+	sent(s, "DELETE", "/api/saved?name=last", "", nil)
 	for i := range mostSaved - 1 {
 		save(fmt.Sprintf(`{"name":"v%d","link":"/top"}`, i))
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/filename"
@@ -52,6 +53,9 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		return nil, err
 	}
 	a.head = headOf(p, k, q)
+	if note := partly(in[0], q); note != "" {
+		a.head.Notes.Add(note)
+	}
 	if q.Relative {
 		a.Profile = rest
 	}
@@ -65,6 +69,20 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		a.head.Notes.Add(r.String())
 	}
 	return a, nil
+}
+
+// partly says which part of the run CPU profiles are of, where they are of much less than all of it.
+func partly(rec *recording.Recording, q query.Query) string {
+	const least = time.Second // that is missing: recorders take a moment to begin, and pause between profiles
+	if kind, _ := rec.PickedKind(); kind != recording.CPU || q.At != (query.Span{}) || rec.Manifest != nil && rec.Manifest.Lookout != nil {
+		return "" // with a lookout, the profile has a note
+	}
+	c, ok := rec.Covered()
+	if lost := c.Run - c.Covered; !ok || lost <= least || lost <= c.Run/10 {
+		return ""
+	}
+	about := func(d time.Duration) string { return unit.Time(d.Round(100 * time.Millisecond)) }
+	return fmt.Sprintf("CPU profiles cover %s of this run of %s, between %s and %s", about(c.Covered), about(c.Run), about(c.From), about(c.To))
 }
 
 // headOf returns what a report says about the profile it is about.

@@ -32,7 +32,8 @@ var saved = (() => {
   function parse(view, search) {
     const pairs = [];
     for (const [k, v] of new URLSearchParams(search)) pairs.push([k, v]);
-    return { view: view || (ofFleet ? "services" : "overview"), pairs };
+    const chosen = pairs.some(([k, v]) => k === "ref" && v !== "");
+    return { view: view || (ofFleet && !chosen ? "services" : "overview"), pairs };
   }
   function queryString(pairs) {
     if (pairs.length === 0) return "";

@@ -1007,7 +1007,7 @@ export interface Metric {
   unit: string;
   default?: boolean;
   total: number;
-  samples: number;
+  samples?: number;
   taken?: number;
   names?: string[];
 }
@@ -1072,7 +1072,7 @@ export interface Recording {
   kind: string;
   time_nanos?: number;
   duration_nanos?: number;
-  samples: number;
+  samples?: number;
   whole?: boolean;
   many?: boolean;
   metrics: Metric[];

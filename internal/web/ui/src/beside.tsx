@@ -9,7 +9,7 @@ import { ColorMode } from "./colors";
 import { App, Answer, asked, baseOf, useAnswer, useApp } from "./data";
 import { Breadcrumb, Choice, Legend, SafeColors, SearchBox, Toggle, rootOf, subjectAt, useSearch } from "./flame";
 import { growth, percent, signed, value } from "./format";
-import { Keys, useKeys } from "./keys";
+import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import { Item, itemsFor } from "./menu";
 import { Model, Place, Window, ancestors, decode, follow, frameAt, matching, nameAt } from "./model";
@@ -144,7 +144,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
     n: () => step(1),
     N: () => step(-1),
     r: () => zoomTo([]),
-    Escape: () => (root.length ? zoomTo(root.slice(0, -1)) : go(put(latest(), "ui.q", ""))),
+    Escape: useBack(search.q, get(state, "root"), () => zoomTo(root.slice(0, -1))),
     i: () => go(put(put(latest(), "invert", get(latest(), "invert") ? "" : "true"), "root", "")),
     u: () => go(put(latest(), "ui.orient", upward ? "" : "flame")),
   };

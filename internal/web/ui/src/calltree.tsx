@@ -6,7 +6,7 @@ import { CallTree, CallTreeRow, Failure } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { Choice, Toggle } from "./flame";
 import { count, unitOf, value } from "./format";
-import { Keys, useKeys } from "./keys";
+import { Keys, clearSearch, useKeys } from "./keys";
 import { functionOf } from "./names";
 import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, say, useActions } from "./parts";
 import { get, go, put } from "./state";
@@ -148,6 +148,7 @@ function Listed({ data }: { data: CallTree }) {
     n: () => q !== "" && find(false),
     N: () => q !== "" && find(true),
     i: () => go(put(state, "invert", data.inverted ? "" : "true")),
+    Escape: clearSearch,
   };
   for (const a of actions) keys[a.key] = a.run;
   useKeys(keys);

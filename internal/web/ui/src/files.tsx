@@ -39,12 +39,15 @@ export function OpenFiles() {
   useEffect(() => sessionStorage.removeItem(refused), []);
   const open = async (files: File[]) => {
     let last = "";
+    let fresh = 0;
     const bad: string[] = [];
     for (const f of files) {
       setDoing(f.name);
       try {
         const r = await fetch("/api/open?name=" + encodeURIComponent(f.name), { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: f });
-        last = (await answered<{ ref: string }>(r)).ref;
+        const got = await answered<{ ref: string; known?: boolean }>(r);
+        last = got.ref;
+        if (!got.known || !session.recordings.some((one) => one.ref === last)) fresh++;
       } catch (e) {
         bad.push(e instanceof Error ? e.message : String(e));
       }
@@ -52,11 +55,15 @@ export function OpenFiles() {
     setDoing("");
     setWrong(bad.join("\n"));
     if (last === "") return;
+    if (fresh === 0) {
+      settle();
+      if (last !== (get(latest(), "ref") || session.recordings[0].ref)) go(of(last));
+      say(`${last} is already open`);
+      return;
+    }
     if (bad.length > 0) sessionStorage.setItem(refused, bad.join("\n"));
     settle();
-    let s: State = put(latest(), "ref", last);
-    for (const key of ["root", "at", "metric", "ui.sel", "ui.zoom"]) s = put(s, key, "");
-    location.assign(href(s)); // what is open has changed for all of the page
+    location.assign(href(of(last))); // what is open has changed for all of the page
   };
   const take = useRef(open);
   take.current = open;
@@ -96,6 +103,11 @@ export function OpenFiles() {
   );
 }
 
+/** of returns the view that is shown, of another recording. */
+function of(ref: string): State {
+  return ["root", "at", "metric", "ui.sel", "ui.zoom"].reduce((s, key) => put(s, key, ""), put(latest(), "ref", ref));
+}
+
 interface Saved {
   name: string;
   link: string;
@@ -112,6 +124,7 @@ export function SavedViews() {
   const menu = useRef<HTMLDetailsElement>(null);
   const [list, setList] = useState<Saved[]>();
   const [name, setName] = useState("");
+  const [renaming, setRenaming] = useState("");
   const [wrong, setWrong] = useState("");
   useEffect(() => {
     const close = (e: Event) => {
@@ -124,6 +137,13 @@ export function SavedViews() {
       document.removeEventListener("keydown", close);
     };
   }, []);
+  // After a name was changed, or not, the focus is where it was.
+  const back = useRef("");
+  useEffect(() => {
+    if (renaming !== "" || back.current === "") return;
+    menu.current?.querySelector<HTMLElement>(`[data-rename="${CSS.escape(back.current)}"]`)?.focus();
+    back.current = "";
+  });
   if (!session.saves) return null;
   const ask = async (path: string, init?: RequestInit): Promise<boolean> => {
     try {
@@ -143,6 +163,12 @@ export function SavedViews() {
       say(`saved as ${kept}`);
     }
   };
+  const rename = async (from: string, to: string) => {
+    if (to === from || (await ask("/api/saved", { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: from, to }) }))) {
+      setRenaming("");
+      back.current = to;
+    }
+  };
   const show = (v: Saved) => {
     const u = new URL(v.link, location.href);
     let s = parse(u.pathname.slice(1), u.search);
@@ -154,16 +180,17 @@ export function SavedViews() {
     go(s);
   };
   return (
-    <details class="menu" ref={menu} onToggle={(e) => { if (e.currentTarget.open) void ask("/api/saved"); }}>
+    <details class="menu" ref={menu} onToggle={(e) => { setRenaming(""); if (e.currentTarget.open) void ask("/api/saved"); }}>
       <summary title="views that were saved under a name">Views</summary>
       <div class="saved-views">
         {list?.length === 0 && <p class="quiet">No view is saved yet. A saved view keeps the tab, the filters and the settings, for whatever is open.</p>}
         <ul class="plain-list">
           {(list ?? []).map((v) => (
-            <li key={v.name}>
+            <li key={v.name}>{v.name === renaming ? <NameForm name={v.name} onName={(to) => void rename(v.name, to)} onCancel={() => { back.current = v.name; setWrong(""); setRenaming(""); }} /> : <>
               <button class="link" title={v.link} onClick={() => show(v)}>{v.name}</button>
+              <button class="small" data-rename={v.name} aria-label={`rename the view ${v.name}`} onClick={() => setRenaming(v.name)}>Rename</button>
               <button class="small" aria-label={`remove the view ${v.name}`} onClick={() => void ask("/api/saved?name=" + encodeURIComponent(v.name), { method: "DELETE" })}>×</button>
-            </li>
+            </>}</li>
           ))}
         </ul>
         <form onSubmit={(e) => { e.preventDefault(); void save(); }}>
@@ -173,5 +200,19 @@ export function SavedViews() {
         {wrong && <p class="bad" role="alert">{wrong}</p>}
       </div>
     </details>
+  );
+}
+
+/** NameForm takes another name for a view. Escape leaves it as it was, and the menu open. */
+function NameForm({ name, onName, onCancel }: { name: string; onName: (to: string) => void; onCancel: () => void }) {
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => { box.current?.focus(); box.current?.select(); }, []);
+  const [to, setTo] = useState(name);
+  return (
+    <form onSubmit={(e) => { e.preventDefault(); onName(to.trim()); }} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); onCancel(); } }}>
+      <input ref={box} value={to} maxLength={80} aria-label={`New name of the view ${name}`} onInput={(e) => setTo(e.currentTarget.value)} />
+      <button type="submit" class="small" disabled={to.trim() === ""}>Rename</button>
+      <button type="button" class="small" onClick={onCancel}>Cancel</button>
+    </form>
   );
 }

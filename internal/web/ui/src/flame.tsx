@@ -4,7 +4,7 @@
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Flame, AnyFrame, FlameStep, Search } from "./api";
 import { ColorMode, Palette, colorOf, originNames } from "./colors";
-import { Keys, useKeys } from "./keys";
+import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import {
   Model, Place, Window, ancestors, decode, follow, frameAt, matchedValue, matching, nameAt, parentOf, windowOf,
@@ -126,7 +126,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     n: () => step(1),
     N: () => step(-1),
     r: () => zoomTo([]),
-    Escape: () => (way.length ? zoomTo(way.slice(0, -1)) : go(put(latest(), "ui.q", ""))),
+    Escape: useBack(search.q, get(state, "root"), () => zoomTo(way.slice(0, -1))),
     i: () => toggle("invert"),
     l: () => toggle("collapse"),
     u: () => go(put(latest(), "ui.orient", upward ? "" : "flame")),
@@ -330,10 +330,7 @@ export function SearchBox({ search, at, hits, onStep }: { search: Found; at: num
     <div class="search">
       <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" spellcheck={false}
         aria-invalid={search.bad !== ""} value={search.q} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
-        onKeyDown={(e) => {
-          if (e.key === "Enter") onStep(e.shiftKey ? -1 : 1);
-          if (e.key === "Escape") { go(put(state, "ui.q", ""), "replace"); e.currentTarget.blur(); }
-        }} />
+        onKeyDown={(e) => { if (e.key === "Enter") onStep(e.shiftKey ? -1 : 1); }} />
       <div class={search.q === "" ? "" : "results"}>
         <span class="matched" aria-live="polite">
           {search.bad !== "" ? <span class="bad">{search.bad}</span> : search.text && <><b>{search.text}</b> · {search.title}</>}

@@ -10,7 +10,7 @@ import { ColorMode } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { Choice, Legend, Toggle } from "./flame";
 import { busyCores, count, percent, value } from "./format";
-import { Keys, useKeys } from "./keys";
+import { Keys, useBack, useKeys } from "./keys";
 import { Marks } from "./marks";
 import { Item, itemsFor } from "./menu";
 import { Model, Place, Row, Window, depth, frameAt, matchedValue, matching, nameAt, parentOf } from "./model";
@@ -218,7 +218,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
     "=": () => zoomBy(0.5),
     "-": () => zoomBy(2),
     r: () => look(...whole),
-    Escape: () => (get(latest(), "ui.zoom") ? look(...whole) : go(put(latest(), "ui.q", ""))),
+    Escape: useBack(search.q, get(state, "ui.zoom"), () => look(...whole)),
     u: () => go(put(latest(), "ui.orient", upward ? "" : "flame")),
   };
   useKeys(keys);
@@ -244,10 +244,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
           <div class="search">
             <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" spellcheck={false} aria-invalid={search.bad !== ""}
               value={search.q} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
-              onKeyDown={(e) => {
-                if (e.key === "Enter") step(e.shiftKey ? -1 : 1);
-                if (e.key === "Escape") { go(put(state, "ui.q", ""), "replace"); e.currentTarget.blur(); }
-              }} />
+              onKeyDown={(e) => { if (e.key === "Enter") step(e.shiftKey ? -1 : 1); }} />
             <div class={search.q === "" ? "" : "results"}>
               <span class="matched" aria-live="polite">{search.bad ? <span class="bad">{search.bad}</span> : search.q !== "" && <><b>{percent(search.value, data.total)} matched</b> · {count(search.hits.length)} boxes</>}</span>
               {search.q !== "" && !search.bad && (

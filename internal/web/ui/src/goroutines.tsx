@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { GoroutineGroup, Goroutines } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { count, percent, value } from "./format";
+import { clearSearch, useKeys } from "./keys";
 import { exactly, short } from "./names";
 import { Bar, Link, Notes, Nothing, Problem } from "./parts";
 import { get, go, href, put, to } from "./state";
@@ -16,6 +17,7 @@ export function GoroutinesView() {
   const { state } = app;
   const { data, error, waiting } = useAnswer<Goroutines>("/api/goroutines", [...asked(app, "goroutines", ["limit", shown]).filter(([k]) => k !== "metric")]);
   const q = get(state, "ui.q");
+  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".tools input")?.focus(), Escape: clearSearch });
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   if (!data.groups?.length) return <Nothing head={data} />;
@@ -39,7 +41,7 @@ export function GoroutinesView() {
       {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}
       <div class="tools">
         <div class="search">
-          <input type="search" placeholder="Find in stacks and states" aria-label="Find in stacks and states" value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
+          <input type="search" placeholder="Find in stacks  ( / )" aria-label="Find in stacks and states" value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
           <span class="matched" aria-live="polite">{q !== "" && `${count(groups.length)} of ${count(data.groups.length)} groups`}</span>
         </div>
       </div>

@@ -72,7 +72,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   ] : []).filter(Boolean).join(" · ") : [
     now && value(now.total, now.unit),
     rec?.duration_nanos ? duration(rec.duration_nanos) + " long" : "",
-    now && (now.taken ? many(now.taken, "sample") : many(now.samples, "stack")),
+    now && (now.taken ? many(now.taken, "sample") : now.samples ? many(now.samples, "stack") : ""),
   ].filter(Boolean).join(" · ");
   const home = ofFleet ? services(state) : to(state, "overview");
   return (
@@ -133,14 +133,19 @@ const downloads: [format: string, doc: string][] = [
   ["csv", "this view as a table (.csv)"],
   ["json", "this view as data (.json)"],
   ["markdown", "this view for a ticket (.md)"],
+  ["spans", "all spans as a table (.csv)"],
+  ["parquet", "all spans, for SQL (.parquet)"],
+  ["perfetto", "all spans, for ui.perfetto.dev (.pftrace)"],
 ];
 
 const tables = new Set(["csv", "json", "markdown"]);
+const spans = new Set(["spans", "parquet", "perfetto"]); // of execution traces
 
-// The views that a table or data can be had of, by what the server calls them; the others are made of what the ranking has.
+// The views that a table or data can be had of, by what the server calls them. The overview is made of several.
 const written: Record<string, string> = Object.fromEntries([
   ..."top flame flamechart calltree sandwich graph diff tags traces timeline goroutines mem gc compare bench load".split(" ").map((v) => [v, v]),
   ["source", "list"],
+  ["trace", "lanes"],
 ]);
 
 // Those that are of one function, which has to be chosen first.
@@ -164,19 +169,25 @@ function Download() {
   const link = (format: string): string => {
     const table = tables.has(format);
     const arg = get(app.state, "arg");
-    const own = written[app.state.view] ?? "top";
-    const view = table ? (ofFunction.has(own) && arg === "" ? "top" : own) : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
+    const own = written[app.state.view];
+    const view = spans.has(format) ? "spans" : table ? (ofFunction.has(own) && arg === "" ? "top" : own) : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
     const grammar = view === "graph" ? "dot" : view || "flame";
     const picture = grammar === "flame" && !table && get(app.state, "base") !== "" && get(app.state, "ui.gone") !== "no";
     const extra: Pair[] = [...(view ? [["view", view] as Pair] : []), ...(picture ? [["gone", "true"] as Pair] : [])];
     const question = asked(app, grammar, ["arg", ofFunction.has(view) ? arg : ""]).filter(([k]) => (k !== "root" || grammar === "flame") && (k !== "metric" || view !== "goroutines"));
     return "/download/" + format + queryString([...extra, ...question]);
   };
+  const offered = (format: string): boolean => {
+    if (format === "hone") return recordingOf(app)?.whole === true;
+    if (spans.has(format)) return app.state.view === "trace";
+    if (format === "csv" && app.state.view === "trace") return false; // lanes are no table, and spans are
+    return tables.has(format) ? app.state.view in written : profiled(app);
+  };
   return (
     <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
       <ul>
-        {open && downloads.filter(([format]) => (format === "hone" ? recordingOf(app)?.whole : tables.has(format) || profiled(app))).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+        {open && downloads.filter(([format]) => offered(format)).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
       </ul>
     </details>
   );

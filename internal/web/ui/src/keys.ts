@@ -1,7 +1,7 @@
 // Keys. A view says what its keys do; the sheet behind ? lists all of them.
 
-import { useLayoutEffect } from "preact/hooks";
-import { ofFleet } from "./state";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { go, ofFleet, put, state as latest } from "./state";
 
 export type Keys = Record<string, (e: KeyboardEvent) => void>;
 
@@ -14,7 +14,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
       ...(ofFleet ? [] : [["w  F", "the call tree; the flame chart, where times are known"], ["v  b  o  x", "comparison, benchmarks, load run and execution trace, where there are any"], ["G  M  C", "goroutines, memory and garbage collection, where known"]] as [string, string][]),
       ...(ofFleet ? [["g  e  k", "all services, events, the shelf"], ["m", "the heat map of single profiles"], ["[  ]", "the time before and after"]] as [string, string][] : []),
       ["/", "search"],
-      ["Esc", "clear the search, then leave it; zoom out"],
+      ["Esc", "leave the search and keep it; then clear it; zoom out"],
       ["↓", "from a search to the rows that it found"],
       ["t", "theme: system, light, dark"],
       ["?", "this sheet"],
@@ -118,6 +118,21 @@ export function useKeys(keys: Keys): void {
   });
 }
 
+/** useBack returns what Escape does in a picture: it zooms out, or clears the search where that is newer than the zoom. */
+export function useBack(q: string, zoom: string, zoomOut: () => void): () => void {
+  const searched = useRef({ q, zoom }); // how far the picture was zoomed when somebody searched
+  if (searched.current.q !== q) searched.current = { q, zoom };
+  return () => {
+    if (zoom !== "" && (q === "" || zoom !== searched.current.zoom)) zoomOut();
+    else clearSearch();
+  };
+}
+
+/** clearSearch shows all again where a view showed what is searched for. */
+export function clearSearch(): void {
+  go(put(latest(), "ui.q", ""));
+}
+
 /** toRows moves the focus to the table, or to the list, that a search field is above. */
 export function toRows(): void {
   const rows = (which: string) => document.querySelector<HTMLElement>(which);
@@ -126,8 +141,8 @@ export function toRows(): void {
 
 /**
  * giveBack takes the focus off a list that was chosen from with the pointer, and off any list at Escape. As long as a list has the focus,
- * a key chooses from it what begins with that letter: / would open the recording whose path is listed first. Escape clears a
- * search field and then leaves it, and an arrow leads from there to what was found.
+ * a key chooses from it what begins with that letter: / would open the recording whose path is listed first. Escape leaves a
+ * search field with what is in it, for n and N to step through; a view clears it at the next Escape. An arrow leads from there to what was found.
  */
 export function giveBack(): void {
   let pointed = false;
@@ -138,11 +153,8 @@ export function giveBack(): void {
     if (e.key === "Escape") list(e)?.blur();
     const field = e.target instanceof HTMLInputElement && e.target.type === "search" && !e.defaultPrevented ? e.target : undefined;
     if (field && e.key === "Escape") {
-      if (field.value === "") field.blur();
-      else {
-        field.value = "";
-        field.dispatchEvent(new Event("input", { bubbles: true }));
-      }
+      e.preventDefault(); // browsers clear it
+      field.blur();
     }
     if (field && e.key === "ArrowDown") toRows();
   });

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { Tags, TraceFrame, Traces } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { count, percent, unitOf, value } from "./format";
+import { useKeys } from "./keys";
 import { exactly, nameOf, quoted } from "./names";
 import { Bar, Message, Nothing, Notes, Problem } from "./parts";
 import { Pair, add, get, go, put, to } from "./state";
@@ -19,6 +20,7 @@ export function TagsView() {
   const [chosen, setChosen] = useState<Chosen>(new Map());
   const [before, setBefore] = useState<Chosen>(new Map());
   const [wanted, setWanted] = useState("");
+  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".tools input")?.focus(), Escape: () => setWanted("") });
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   if (!data.keys?.length) {
@@ -55,7 +57,7 @@ export function TagsView() {
     <div class="main page scrolls labels" tabIndex={0} role="region" aria-label="Labels">
       <Notes notes={data.notes} />
       <div class="tools">
-        <input type="search" placeholder="Find values" aria-label="Find values" spellcheck={false} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
+        <input type="search" placeholder="Find values  ( / )" aria-label="Find values" spellcheck={false} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
         <div class="group" role="status">
           {before.size > 0 && <span>before: <b>{spelled(before)}</b> <span class="quiet">{cost(before)}</span></span>}
           {chosen.size > 0 && <span>{before.size > 0 ? "after: " : "chosen: "}<b>{spelled(chosen)}</b> <span class="quiet">{cost(chosen)}</span></span>}

@@ -34,7 +34,7 @@ export function OverviewView() {
   fact("taken", rec?.time_nanos ? moment(rec.time_nanos) : undefined);
   fact("length", rec?.duration_nanos ? duration(rec.duration_nanos) : undefined);
   fact("samples", metric?.taken ? count(metric.taken) : undefined);
-  fact("stacks", metric && count(metric.samples));
+  fact("stacks", metric?.samples ? count(metric.samples) : undefined);
   fact("build id", rec?.build_id);
   return (
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">

@@ -5,6 +5,7 @@ import { FleetService, FleetServices } from "./api";
 import { useAnswer, useApp } from "./data";
 import { about, amount, between, long, refOf, timeOf, usualTime, when } from "./fleet";
 import { count, relative } from "./format";
+import { useKeys } from "./keys";
 import { Bar, Link, Message, Problem } from "./parts";
 import { TimePicker } from "./selection";
 import { go, href, put } from "./state";
@@ -23,6 +24,7 @@ export function ServicesView() {
   const { data, error, waiting } = useAnswer<FleetServices>("/api/v1/fleet/services", [["time", time]]);
   const [sort, setSort] = useState("cores");
   const [search, setSearch] = useState("");
+  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".tools input[type=search]")?.focus(), Escape: () => setSearch("") });
   const rows = useMemo(() => {
     const by = averages[sort];
     const all = (data?.services ?? []).filter((s) => s.service.toLowerCase().includes(search.toLowerCase()));
@@ -38,7 +40,7 @@ export function ServicesView() {
       <div class="tools">
         <div class="group">
           <TimePicker time={time} from={data.from_ms} to={data.to_ms} onPick={pick} />
-          <input type="search" aria-label="Find a service" placeholder="find a service" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+          <input type="search" aria-label="Find a service" placeholder="find a service  ( / )" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
         </div>
         <span class="quiet">{count(data.services.length)} {data.services.length === 1 ? "service" : "services"}, {amount(data.cores, "cores")} cores · {between(data.from_ms, data.to_ms)}</span>
       </div>
@@ -53,9 +55,11 @@ export function ServicesView() {
               <tr>
                 <th scope="col" aria-sort={sort === "service" ? "ascending" : undefined}><button class="link" onClick={() => setSort("service")}>service{sort === "service" ? " ▴" : ""}</button></th>
                 {measures.map(([of, name]) => (
-                  <th scope="col" colSpan={2} aria-sort={sort === of ? "descending" : undefined}><button class="link" onClick={() => setSort(of)}>{name}{sort === of ? " ▾" : ""}</button></th>
+                  <>
+                    <th scope="col" colSpan={2} aria-sort={sort === of ? "descending" : undefined}><button class="link" onClick={() => setSort(of)}>{name}{sort === of ? " ▾" : ""}</button></th>
+                    {of === "cores" && <th scope="col" class="num">change</th>}
+                  </>
                 ))}
-                <th scope="col" class="num">change</th>
                 <th scope="col" class="num">processes</th>
                 <th scope="col">versions</th>
                 <th scope="col">last profile</th>
@@ -69,14 +73,14 @@ export function ServicesView() {
                     <th scope="row"><Link to={page} href={href(page)}>{s.service}</Link>{most > 0 && <Bar part={s.cores} whole={most} />}</th>
                     {measures.map(([of, name, unit]) => {
                       const line = s.lines.find((l) => l.of === of);
-                      return line ? (
+                      return (
                         <>
-                          <td class="num">{amount(averages[of](s), unit)}</td>
-                          <td><Sparkline points={line.points} from={data.from_ms} to={data.to_ms} marks={(s.deploys ?? []).map((d) => d.at_ms)} label={`${name} of ${s.service}`} /></td>
+                          {line ? <td class="num">{amount(averages[of](s), unit)}</td> : <td class="num quiet">–</td>}
+                          <td>{line && <Sparkline points={line.points} from={data.from_ms} to={data.to_ms} marks={(s.deploys ?? []).map((d) => d.at_ms)} label={`${name} of ${s.service}`} />}</td>
+                          {of === "cores" && <td class="num" title="CPU against the time before, of the same length">{s.cores_before > 0 && s.cores > 0 ? relative(s.cores / s.cores_before) : "–"}</td>}
                         </>
-                      ) : <><td class="num quiet">–</td><td /></>;
+                      );
                     })}
-                    <td class="num" title="CPU against the time before, of the same length">{s.cores_before > 0 && s.cores > 0 ? relative(s.cores / s.cores_before) : "–"}</td>
                     <td class="num">{s.processes > 0 ? count(s.processes) : "–"}</td>
                     <td class="versions-of" title={(s.deploys ?? []).map((d) => `${d.version} at ${when(d.at_ms)}`).join("\n")}>{(s.versions ?? []).slice(-2).join(" → ")}</td>
                     <td class="quiet">{long(Math.max(0, data.to_ms - Date.parse(s.last)))} ago</td>

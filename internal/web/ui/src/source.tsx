@@ -41,7 +41,7 @@ function Functions({ top, there, now }: { top: Top | undefined; there: string[] 
   const { state } = useApp();
   const [q, setQ] = useState("");
   const match = matcher(q);
-  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".functions input")?.focus() });
+  useKeys({ "/": () => document.querySelector<HTMLInputElement>(".functions input")?.focus(), Escape: () => setQ("") });
   if (!top) return <nav class="functions" aria-label="Functions" />;
   const rows = (top.rows ?? []).filter((r) => (q === "" || match(nameOf(r))) && (!there || there.includes(r.name ?? ""))).slice(0, 300);
   return (

@@ -20,7 +20,8 @@ export const ofFleet = document.getElementById("hone-session")?.dataset.fleet !=
 export function parse(view: string, search: string): State {
   const pairs: Pair[] = [];
   for (const [k, v] of new URLSearchParams(search)) pairs.push([k, v]);
-  return { view: view || (ofFleet ? "services" : "overview"), pairs };
+  const chosen = pairs.some(([k, v]) => k === "ref" && v !== "");
+  return { view: view || (ofFleet && !chosen ? "services" : "overview"), pairs };
 }
 
 export function queryString(pairs: Pair[]): string {

@@ -6,7 +6,7 @@ import { Top, TopRow } from "./api";
 import { asked, recordingOf, useAnswer, useApp } from "./data";
 import { count, unitOf, value } from "./format";
 import { Choice } from "./flame";
-import { Keys, toRows, useKeys } from "./keys";
+import { Keys, clearSearch, toRows, useKeys } from "./keys";
 import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, useActions } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
@@ -33,6 +33,7 @@ export function TopView() {
   const keys: Keys = {};
   for (const a of actions) keys[a.key] = a.run;
   keys.ArrowDown = toRows;
+  keys.Escape = clearSearch;
   keys["/"] = () => document.querySelector<HTMLInputElement>(".tools input")?.focus();
   useKeys(keys);
   if (error && !waiting) return <Problem error={error} />;
