@@ -79,23 +79,27 @@ var (
 )
 
 // valuesOf are the values that variables may have which Go takes for another one, or does not look at, when they are wrong.
-var valuesOf = map[string]struct {
+var valuesOf = sync.OnceValue(func() map[string]valueRule {
+	return map[string]valueRule{
+		"GOAMD64":     {`^v[1-4]$`, "v1, v2, v3 or v4"},
+		"GOARM64":     {`^v(8\.\d|9\.[0-5])(,lse|,crypto)*$`, "v8.0 to v9.5, with ,lse or ,crypto behind it"},
+		"GOARM":       {`^[567](,softfloat|,hardfloat)?$`, "5, 6 or 7"},
+		"GO386":       {`^(sse2|softfloat)$`, "sse2 or softfloat"},
+		"GORISCV64":   {`^rva\d+u64$`, "rva20u64, rva22u64 or rva23u64"},
+		"GOPPC64":     {`^power(8|9|10)$`, "power8, power9 or power10"},
+		"GOMIPS":      {`^(hard|soft)float$`, "hardfloat or softfloat"},
+		"GOMIPS64":    {`^(hard|soft)float$`, "hardfloat or softfloat"},
+		"CGO_ENABLED": {`^[01]$`, "0 or 1"},
+		"GOGC":        {`^(off|\d{1,9})$`, "a percentage such as 200, or off"},
+		"GOMAXPROCS":  {`^0*[1-9]\d{0,5}$`, "a whole number, 1 or more"},
+		"GOMEMLIMIT":  {`^(off|\d+(B|[KMGT]iB)?)$`, "a size such as 512MiB or 2GiB, or off"},
+		"GODEBUG":     {`^[^,=]+=[^,]*(,[^,=]+=[^,]*)*$`, "name=value, with a comma between several"},
+	}
+})
+
+type valueRule struct {
 	pattern string // of a regular expression
 	want    string
-}{
-	"GOAMD64":     {`^v[1-4]$`, "v1, v2, v3 or v4"},
-	"GOARM64":     {`^v(8\.\d|9\.[0-5])(,lse|,crypto)*$`, "v8.0 to v9.5, with ,lse or ,crypto behind it"},
-	"GOARM":       {`^[567](,softfloat|,hardfloat)?$`, "5, 6 or 7"},
-	"GO386":       {`^(sse2|softfloat)$`, "sse2 or softfloat"},
-	"GORISCV64":   {`^rva\d+u64$`, "rva20u64, rva22u64 or rva23u64"},
-	"GOPPC64":     {`^power(8|9|10)$`, "power8, power9 or power10"},
-	"GOMIPS":      {`^(hard|soft)float$`, "hardfloat or softfloat"},
-	"GOMIPS64":    {`^(hard|soft)float$`, "hardfloat or softfloat"},
-	"CGO_ENABLED": {`^[01]$`, "0 or 1"},
-	"GOGC":        {`^(off|\d{1,9})$`, "a percentage such as 200, or off"},
-	"GOMAXPROCS":  {`^0*[1-9]\d{0,5}$`, "a whole number, 1 or more"},
-	"GOMEMLIMIT":  {`^(off|\d+(B|[KMGT]iB)?)$`, "a size such as 512MiB or 2GiB, or off"},
-	"GODEBUG":     {`^[^,=]+=[^,]*(,[^,=]+=[^,]*)*$`, "name=value, with a comma between several"},
 }
 
 // Check says what is wrong with settings, as far as they show it.
@@ -105,7 +109,7 @@ func (s Settings) Check(side int) error {
 		wrong := func(what, why, next string) error {
 			return &SettingError{Side: side, Kind: EnvSetting, What: what, Why: errors.New(why), Next: next, Misuse: true}
 		}
-		rule, known := valuesOf[name]
+		rule, known := valuesOf()[name]
 		switch {
 		case !ok:
 			return wrong(name, "want NAME=value", "for example: GOGC=200")

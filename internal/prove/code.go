@@ -457,7 +457,7 @@ func (c *coder) reader(v *worker.Value, key string) string {
 		return c.std("bufio") + ".NewReader(" + plain + ")"
 	case key == "io.ReadCloser":
 		return c.std("io") + ".NopCloser(" + plain + ")"
-	case knownTypes[key] == isReader:
+	case knownType(key) == isReader:
 		return plain
 	}
 	return c.no()
@@ -472,7 +472,7 @@ func (c *coder) writer(v *worker.Value, key string) string {
 		return "new(" + c.std("strings") + ".Builder)"
 	case key == "*bufio.Writer":
 		return c.std("bufio") + ".NewWriter(" + c.std("io") + ".Discard)"
-	case knownTypes[key] == isWriter:
+	case knownType(key) == isWriter:
 		return "new(" + c.std("bytes") + ".Buffer)"
 	}
 	return c.no()

@@ -34,15 +34,21 @@ func (d *finding) kind() string {
 		}
 		return "the old version returns an error, the new one does not"
 	}
-	return layerNames[d.layer]
+	return layerName(d.layer)
 }
 
-var layerNames = map[worker.Layer]string{
-	worker.LayerPanic:  "one version makes a call that the other does not",
-	worker.LayerResult: "another result",
-	worker.LayerShared: "arguments or shared memory",
-	worker.LayerEmpty:  "nil or empty",
-	worker.LayerText:   "text of an error",
+func layerName(l worker.Layer) string {
+	switch l {
+	case worker.LayerResult:
+		return "another result"
+	case worker.LayerShared:
+		return "arguments or shared memory"
+	case worker.LayerEmpty:
+		return "nil or empty"
+	case worker.LayerText:
+		return "text of an error"
+	}
+	return ""
 }
 
 // difference writes a finding for people.

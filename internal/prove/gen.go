@@ -78,18 +78,29 @@ const (
 	isHandler
 )
 
-var knownTypes = map[string]int{
-	"io.Reader": isReader, "io.ReadCloser": isReader, "*bytes.Reader": isReader, "*strings.Reader": isReader, "*bytes.Buffer": isReader,
-	"*bufio.Reader": isReader, "io.ByteReader": isReader, "io.RuneScanner": isReader, "io.ReadSeeker": isReader, "io.ReaderAt": isReader,
-	"io.ByteScanner": isReader, "io.RuneReader": isReader, "io.ReadWriter": isReader,
-	"io.Writer": isWriter, "io.WriteCloser": isWriter, "*strings.Builder": isWriter, "*bufio.Writer": isWriter, "io.StringWriter": isWriter,
-	"io.ByteWriter": isWriter, "net/http.ResponseWriter": isWriter,
-	"context.Context": isContext, "error": isError, "time.Time": isTime, "time.Duration": isDuration,
-	"*net/http.Request": isRequest, "net/http.Handler": isHandler, "net/http.HandlerFunc": isHandler,
-	"func(net/http.ResponseWriter, *net/http.Request)": isHandler,
+// knownType returns the kind of a type that is made in a way of its own, or 0.
+func knownType(key string) int {
+	switch key {
+	case "io.Reader", "io.ReadCloser", "*bytes.Reader", "*strings.Reader", "*bytes.Buffer", "*bufio.Reader", "io.ByteReader", "io.RuneScanner",
+		"io.ReadSeeker", "io.ReaderAt", "io.ByteScanner", "io.RuneReader", "io.ReadWriter":
+		return isReader
+	case "io.Writer", "io.WriteCloser", "*strings.Builder", "*bufio.Writer", "io.StringWriter", "io.ByteWriter", "net/http.ResponseWriter":
+		return isWriter
+	case "context.Context":
+		return isContext
+	case "error":
+		return isError
+	case "time.Time":
+		return isTime
+	case "time.Duration":
+		return isDuration
+	case "*net/http.Request":
+		return isRequest
+	case "net/http.Handler", "net/http.HandlerFunc", "func(net/http.ResponseWriter, *net/http.Request)":
+		return isHandler
+	}
+	return 0
 }
-
-func knownType(key string) bool { return knownTypes[key] != 0 }
 
 // A builder makes one program.
 type builder struct {

@@ -23,7 +23,7 @@ func (b *builder) value(t types.Type) worker.Value {
 		}
 		return v
 	}
-	if _, st := structOf(t); st != nil && !knownType(b.new.typeKey(t)) {
+	if _, st := structOf(t); st != nil && knownType(b.new.typeKey(t)) == 0 {
 		v, _ := b.object(t, nil)
 		return v
 	}
@@ -53,7 +53,7 @@ func (b *builder) literal(t types.Type) worker.Value {
 	if b.depth > 7 {
 		return worker.Value{}
 	}
-	switch knownTypes[b.new.typeKey(t)] {
+	switch knownType(b.new.typeKey(t)) {
 	case isReader:
 		mode := worker.ReadAll
 		if b.chance(40) {

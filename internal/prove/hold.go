@@ -67,7 +67,7 @@ func (s *surface) addAsked() {
 		if t == nil || types.IsInterface(t) {
 			return
 		}
-		if t = s.renew(s.new, t, 0); t == nil || knownType(s.new.typeKey(t)) {
+		if t = s.renew(s.new, t, 0); t == nil || knownType(s.new.typeKey(t)) != 0 {
 			return
 		}
 		name := s.spell(t)

@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+	"sync"
 )
 
 func (s *surface) add(e *entry) {
@@ -37,7 +38,7 @@ var noConstructors = []string{
 
 // addConstructors adds functions from elsewhere that return a t.
 func (s *surface) addConstructors(t types.Type, depth int) {
-	if depth > 2 || knownType(s.new.typeKey(t)) {
+	if depth > 2 || knownType(s.new.typeKey(t)) != 0 {
 		return
 	}
 	switch u := types.Unalias(t).(type) {
@@ -134,17 +135,19 @@ func (s *surface) addServe() {
 }
 
 // plainTypes are what an any is filled with.
-var plainTypes = map[string]types.Type{
-	"int": types.Typ[types.Int], "string": types.Typ[types.String], "bool": types.Typ[types.Bool],
-	"float64": types.Typ[types.Float64], "[]byte": types.NewSlice(types.Typ[types.Byte]),
-	"[]string": types.NewSlice(types.Typ[types.String]), "int64": types.Typ[types.Int64], "uint8": types.Typ[types.Uint8],
-	"map[string]int": types.NewMap(types.Typ[types.String], types.Typ[types.Int]), "*int": types.NewPointer(types.Typ[types.Int]),
-	"[]interface{}": types.NewSlice(types.NewInterfaceType(nil, nil)), "map[string]interface{}": types.NewMap(types.Typ[types.String], types.NewInterfaceType(nil, nil)),
-}
+var plainTypes = sync.OnceValue(func() map[string]types.Type {
+	return map[string]types.Type{
+		"int": types.Typ[types.Int], "string": types.Typ[types.String], "bool": types.Typ[types.Bool],
+		"float64": types.Typ[types.Float64], "[]byte": types.NewSlice(types.Typ[types.Byte]),
+		"[]string": types.NewSlice(types.Typ[types.String]), "int64": types.Typ[types.Int64], "uint8": types.Typ[types.Uint8],
+		"map[string]int": types.NewMap(types.Typ[types.String], types.Typ[types.Int]), "*int": types.NewPointer(types.Typ[types.Int]),
+		"[]interface{}": types.NewSlice(types.NewInterfaceType(nil, nil)), "map[string]interface{}": types.NewMap(types.Typ[types.String], types.NewInterfaceType(nil, nil)),
+	}
+})
 
 // addTypes finds the types that interfaces may hold.
 func (s *surface) addTypes() {
-	for name, t := range plainTypes {
+	for name, t := range plainTypes() {
 		s.types[name] = t
 	}
 	for key, d := range s.new.decls {

@@ -48,7 +48,7 @@ func (s *surface) addUsesOf(t types.Type) {
 		}
 	default:
 		named, ok := types.Unalias(base(t)).(*types.Named)
-		if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg() == s.new.pkg.Types || knownType(s.new.typeKey(t)) {
+		if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg() == s.new.pkg.Types || knownType(s.new.typeKey(t)) != 0 {
 			return
 		}
 		if _, ok := named.Underlying().(*types.Struct); ok && s.canImport(named.Obj().Pkg().Path()) {

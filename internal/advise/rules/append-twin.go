@@ -26,7 +26,7 @@ var appendTwin = &advise.Rule{
 			if fn == nil || p.Told(p.Line(call.Pos()), p.Line(call.End())) {
 				return
 			}
-			twin, ok := appendTwins[fn.Origin().FullName()]
+			twin, ok := appendTwinOf(fn.Origin().FullName())
 			if !ok || !p.Pkg.AtLeast(twin.minor) {
 				return
 			}
@@ -67,17 +67,23 @@ type twin struct {
 	minor int    // of Go, that has it
 }
 
-var appendTwins = map[string]twin{
-	"(time.Time).Format":                         {"AppendFormat", "%r.AppendFormat(%b, %a)", 5},
-	"(*encoding/base64.Encoding).EncodeToString": {"AppendEncode", "%r.AppendEncode(%b, %a)", 22},
-	"(*encoding/base32.Encoding).EncodeToString": {"AppendEncode", "%r.AppendEncode(%b, %a)", 22},
-	"encoding/hex.EncodeToString":                {"hex.AppendEncode", "hex.AppendEncode(%b, %a)", 22},
-	"(net/netip.Addr).String":                    {"AppendTo", "%r.AppendTo(%b)", 18},
-	"(net/netip.AddrPort).String":                {"AppendTo", "%r.AppendTo(%b)", 18},
-	"(net/netip.Prefix).String":                  {"AppendTo", "%r.AppendTo(%b)", 18},
-	"(*math/big.Int).String":                     {"Append", "%r.Append(%b, 10)", 6},
-	"(*math/big.Int).Text":                       {"Append", "%r.Append(%b, %a)", 6},
-	"(*math/big.Float).Text":                     {"Append", "%r.Append(%b, %a)", 6},
+// appendTwinOf returns the twin of a function, if it has one.
+func appendTwinOf(name string) (twin, bool) {
+	switch name {
+	case "(time.Time).Format":
+		return twin{"AppendFormat", "%r.AppendFormat(%b, %a)", 5}, true
+	case "(*encoding/base64.Encoding).EncodeToString", "(*encoding/base32.Encoding).EncodeToString":
+		return twin{"AppendEncode", "%r.AppendEncode(%b, %a)", 22}, true
+	case "encoding/hex.EncodeToString":
+		return twin{"hex.AppendEncode", "hex.AppendEncode(%b, %a)", 22}, true
+	case "(net/netip.Addr).String", "(net/netip.AddrPort).String", "(net/netip.Prefix).String":
+		return twin{"AppendTo", "%r.AppendTo(%b)", 18}, true
+	case "(*math/big.Int).String":
+		return twin{"Append", "%r.Append(%b, 10)", 6}, true
+	case "(*math/big.Int).Text", "(*math/big.Float).Text":
+		return twin{"Append", "%r.Append(%b, %a)", 6}, true
+	}
+	return twin{}, false
 }
 
 // call returns a call of the twin that appends to a buffer.

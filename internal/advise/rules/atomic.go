@@ -25,10 +25,23 @@ type atomicField struct {
 	counted   map[*ast.Ident]bool // uses of the two that the edits take care of
 }
 
-// atomicTypes are the types of sync/atomic by kind, with what they hold.
-var atomicTypes = map[types.BasicKind][2]string{
-	types.Bool: {"Bool", "bool"}, types.Int: {"Int64", "int64"}, types.Int32: {"Int32", "int32"}, types.Int64: {"Int64", "int64"},
-	types.Uint: {"Uint64", "uint64"}, types.Uint32: {"Uint32", "uint32"}, types.Uint64: {"Uint64", "uint64"}, types.Uintptr: {"Uintptr", "uintptr"},
+// atomicType returns the type of sync/atomic for a kind, and what it holds.
+func atomicType(kind types.BasicKind) ([2]string, bool) {
+	switch kind {
+	case types.Bool:
+		return [2]string{"Bool", "bool"}, true
+	case types.Int, types.Int64:
+		return [2]string{"Int64", "int64"}, true
+	case types.Int32:
+		return [2]string{"Int32", "int32"}, true
+	case types.Uint, types.Uint64:
+		return [2]string{"Uint64", "uint64"}, true
+	case types.Uint32:
+		return [2]string{"Uint32", "uint32"}, true
+	case types.Uintptr:
+		return [2]string{"Uintptr", "uintptr"}, true
+	}
+	return [2]string{}, false
 }
 
 // atomicWord is a fix that makes a field atomic in place of the mutex that guards it: where all of the package's code that uses either of them
@@ -218,7 +231,7 @@ func (a *atomicField) guards(field *types.Var) missing.Reason {
 	if !ok || !field.IsField() || field.Exported() || field.Embedded() {
 		return missing.NoWord.Of(field.Name())
 	}
-	t, ok := atomicTypes[b.Kind()]
+	t, ok := atomicType(b.Kind())
 	if !ok {
 		return missing.NoAtomicType.Of(field.Type())
 	}

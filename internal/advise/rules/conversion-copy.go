@@ -104,11 +104,16 @@ func showsText(f *code.Func, call *ast.CallExpr, arg ast.Expr) bool {
 	return false
 }
 
-// twins are functions of the packages bytes and strings that do the same, where the last argument of both is a text, or
-// bytes (true).
-var twins = map[string]bool{
-	"Contains": true, "HasPrefix": true, "HasSuffix": true, "Index": true, "LastIndex": true, "Count": true, "EqualFold": true,
-	"ContainsAny": false, "IndexAny": false, "ContainsRune": false, "IndexRune": false, "IndexByte": false, "LastIndexByte": false,
+// twinOf reports whether the packages bytes and strings both have a function of that name that does the same, and whether its last argument
+// is a text in strings and bytes in bytes, not the same in both.
+func twinOf(name string) (differs, ok bool) {
+	switch name {
+	case "Contains", "HasPrefix", "HasSuffix", "Index", "LastIndex", "Count", "EqualFold":
+		return true, true
+	case "ContainsAny", "IndexAny", "ContainsRune", "IndexRune", "IndexByte", "LastIndexByte":
+		return false, true
+	}
+	return false, false
 }
 
 // copiedText is about []byte(s).
@@ -131,7 +136,7 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 		f.Advice = "package strings has the same for texts"
 		second := up.Args[1]
 		text := p.Src(second)
-		if twins[fn.Name()] {
+		if differs, _ := twinOf(fn.Name()); differs {
 			if inner := p.BytesOf(ast.Unparen(second)); inner != nil {
 				text = p.Src(inner)
 			} else {
@@ -171,7 +176,7 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 }
 
 func hasTwin(fn *types.Func) bool {
-	_, ok := twins[fn.Name()]
+	_, ok := twinOf(fn.Name())
 	return ok && fn.Signature().Recv() == nil
 }
 
@@ -215,7 +220,7 @@ func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 	case fn.Pkg() != nil && fn.Pkg().Path() == "strings" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
 		f.Advice = "package bytes has the same for bytes"
 		second := p.Src(up.Args[1])
-		if twins[fn.Name()] {
+		if differs, _ := twinOf(fn.Name()); differs {
 			second = "[]byte(" + second + ")"
 		}
 		p.Need("bytes")

@@ -29,7 +29,7 @@ var hashAtOnce = &advise.Rule{
 				return
 			}
 			fn := p.Callee(call)
-			sum, ok := hashSums[fn.FullName()]
+			sum, ok := hashSum(fn.FullName())
 			h := p.Local(st.Lhs[0])
 			if !ok || h == nil {
 				return
@@ -50,10 +50,25 @@ var hashAtOnce = &advise.Rule{
 	},
 }
 
-// hashSums are the functions that hash bytes at once, by what makes a hash.
-var hashSums = map[string]string{
-	"crypto/md5.New": "Sum", "crypto/sha1.New": "Sum", "crypto/sha256.New": "Sum256", "crypto/sha256.New224": "Sum224",
-	"crypto/sha512.New": "Sum512", "crypto/sha512.New384": "Sum384", "crypto/sha512.New512_224": "Sum512_224", "crypto/sha512.New512_256": "Sum512_256",
+// hashSum returns the function that hashes bytes at once, by what makes a hash.
+func hashSum(name string) (string, bool) {
+	switch name {
+	case "crypto/md5.New", "crypto/sha1.New":
+		return "Sum", true
+	case "crypto/sha256.New":
+		return "Sum256", true
+	case "crypto/sha256.New224":
+		return "Sum224", true
+	case "crypto/sha512.New":
+		return "Sum512", true
+	case "crypto/sha512.New384":
+		return "Sum384", true
+	case "crypto/sha512.New512_224":
+		return "Sum512_224", true
+	case "crypto/sha512.New512_256":
+		return "Sum512_256", true
+	}
+	return "", false
 }
 
 // summedAtOnce is a fix for a hash that is written to once, and asked for its sum once.

@@ -275,8 +275,23 @@ func not(cond string) string {
 	return negated(x, func(e ast.Expr) string { return cond[e.Pos()-1 : e.End()-1] })
 }
 
-var otherwise = map[token.Token]token.Token{
-	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR,
+// otherwise returns the comparison that is true where op is false.
+func otherwise(op token.Token) (token.Token, bool) {
+	switch op {
+	case token.EQL:
+		return token.NEQ, true
+	case token.NEQ:
+		return token.EQL, true
+	case token.LSS:
+		return token.GEQ, true
+	case token.GEQ:
+		return token.LSS, true
+	case token.GTR:
+		return token.LEQ, true
+	case token.LEQ:
+		return token.GTR, true
+	}
+	return op, false
 }
 
 func negated(e ast.Expr, src func(ast.Expr) string) string {
@@ -295,7 +310,7 @@ func negated(e ast.Expr, src func(ast.Expr) string) string {
 			}
 			return strings.Join(list, " && ")
 		}
-		if other, ok := otherwise[x.Op]; ok {
+		if other, ok := otherwise(x.Op); ok {
 			return src(x.X) + " " + other.String() + " " + src(x.Y)
 		}
 	case *ast.UnaryExpr:

@@ -28,7 +28,7 @@ var numberText = &advise.Rule{
 			if fn == nil {
 				return
 			}
-			with, ok := formatters[fn.FullName()]
+			with, ok := formatter(fn.FullName())
 			if !ok {
 				return
 			}
@@ -63,20 +63,35 @@ var numberText = &advise.Rule{
 	},
 }
 
-// formatters are functions that make texts of numbers and bytes, and what appends the same.
-var formatters = map[string]struct{ name, after string }{
-	"strconv.Itoa":                {"strconv.AppendInt", ", 10"},
-	"strconv.FormatInt":           {"strconv.AppendInt", ""},
-	"strconv.FormatUint":          {"strconv.AppendUint", ""},
-	"strconv.FormatFloat":         {"strconv.AppendFloat", ""},
-	"strconv.FormatBool":          {"strconv.AppendBool", ""},
-	"strconv.Quote":               {"strconv.AppendQuote", ""},
-	"strconv.QuoteToASCII":        {"strconv.AppendQuoteToASCII", ""},
-	"strconv.QuoteRune":           {"strconv.AppendQuoteRune", ""},
-	"encoding/hex.EncodeToString": {"hex.AppendEncode", ""},
+// An appender appends the text that a function makes of a number or of bytes.
+type appender struct{ name, after string }
+
+// formatter returns what appends the same as a function, if it makes a text of a number or of bytes.
+func formatter(name string) (with appender, ok bool) {
+	switch name {
+	case "strconv.Itoa":
+		return appender{"strconv.AppendInt", ", 10"}, true
+	case "strconv.FormatInt":
+		return appender{"strconv.AppendInt", ""}, true
+	case "strconv.FormatUint":
+		return appender{"strconv.AppendUint", ""}, true
+	case "strconv.FormatFloat":
+		return appender{"strconv.AppendFloat", ""}, true
+	case "strconv.FormatBool":
+		return appender{"strconv.AppendBool", ""}, true
+	case "strconv.Quote":
+		return appender{"strconv.AppendQuote", ""}, true
+	case "strconv.QuoteToASCII":
+		return appender{"strconv.AppendQuoteToASCII", ""}, true
+	case "strconv.QuoteRune":
+		return appender{"strconv.AppendQuoteRune", ""}, true
+	case "encoding/hex.EncodeToString":
+		return appender{"hex.AppendEncode", ""}, true
+	}
+	return appender{}, false
 }
 
-func appendsNumber(f *code.Func, call *ast.CallExpr, with struct{ name, after string }, buf string) string {
+func appendsNumber(f *code.Func, call *ast.CallExpr, with appender, buf string) string {
 	first := f.Src(call.Args[0])
 	if with.after != "" {
 		first = "int64(" + first + ")"
@@ -90,7 +105,7 @@ func appendsNumber(f *code.Func, call *ast.CallExpr, with struct{ name, after st
 
 // asNumber is a fix that gives a number to a copy of a function which appends it, where the function is given a text and only appends
 // that. Whoever else calls the function is left alone.
-func asNumber(p *advise.Pass, call, up *ast.CallExpr, with struct{ name, after string }) []report.Fix {
+func asNumber(p *advise.Pass, call, up *ast.CallExpr, with appender) []report.Fix {
 	fn := p.Callee(up)
 	sig := fn.Signature()
 	i := slices.Index(up.Args, ast.Expr(call))

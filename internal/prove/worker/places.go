@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 )
 
@@ -93,10 +94,16 @@ const leastNumber = 1 << 28
 
 // stack is what traces have for each frame: the function, and the line below it.
 var (
-	stack     = regexp.MustCompile(`(?:[^\n]+\n\t[^\n\t]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?\n?)+`)
-	goroutine = regexp.MustCompile(`\bgoroutine \d+\b`)
-	closure   = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+$`)
+	stack     = lazily(`(?:[^\n]+\n\t[^\n\t]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?\n?)+`)
+	goroutine = lazily(`\bgoroutine \d+\b`)
+	closure   = lazily(`^(func|gowrap|deferwrap)\d+$`)
 )
+
+// lazily returns a function that compiles a regular expression when it is first called. hone itself has this package linked in, and calls
+// nothing here.
+func lazily(rx string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(rx) })
+}
 
 // text takes places out of a text.
 func (p *places) text(s string) string {
@@ -107,10 +114,10 @@ func (p *places) text(s string) string {
 		s = strings.ReplaceAll(s, p.home, aFolder)
 	}
 	if strings.Contains(s, ".go:") {
-		s = stack.ReplaceAllString(s, frames)
+		s = stack().ReplaceAllString(s, frames)
 	}
 	if strings.Contains(s, "goroutine ") {
-		s = goroutine.ReplaceAllString(s, "goroutine #")
+		s = goroutine().ReplaceAllString(s, "goroutine #")
 	}
 	if p.Source != nil {
 		for from, to := range p.Moved {
@@ -248,7 +255,7 @@ func (p *places) declared(s, name string) string {
 				break
 			}
 			word := strings.Trim(part, "(*)")
-			known = known && !p.Names[word] && !closure.MatchString(word)
+			known = known && !p.Names[word] && !closure().MatchString(word)
 			chain = len(s) - len(rest)
 			if next, _ := namePart(strings.TrimPrefix(rest, ".")); next == "" || rest[0] != '.' {
 				break
