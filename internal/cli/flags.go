@@ -145,8 +145,7 @@ func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) st
 func nearestQuestion(name string) string {
 	of := map[string]string{"cum": "top"} // views
 	names := slices.Concat(sourceNames, []string{"cum"})
-	for i := range views.All {
-		v := &views.All[i]
+	for v := range views.All() {
 		if v.Part == view.Profile {
 			for _, k := range keysOf(v) {
 				if of[k] == "" {
