@@ -68,7 +68,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	}
 	var q query.Query
 	var f benchFlags
-	queryFlags(cmd.Flags(), &q, v.Uses)
+	queryFlags(cmd.Flags(), &q, v.Uses.List())
 	cmd.Flags().Lookup("focus").Usage = "keep benchmarks with a matching name"
 	cmd.Flags().Lookup("ignore").Usage = "drop benchmarks with a matching name"
 	cmd.Flags().BoolVar(&f.save, "save", false, "save the run in the history of the repository")

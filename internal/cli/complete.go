@@ -70,7 +70,7 @@ complete -o default -o nosort -F __hone_refs hone
 // completions tells shells what the flags of cmd take. What takes a file is left to the shell.
 func completions(cmd *cobra.Command) {
 	v, isView := views.Find(cmd.Name())
-	if _, none := readNoProfiles[cmd.Name()]; !none && !(isView && v.Part != view.Profile) && cmd.ValidArgsFunction == nil {
+	if _, _, none := readsNone(cmd.Name()); !none && !(isView && v.Part != view.Profile) && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completeRef
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -145,8 +146,7 @@ func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) st
 func nearestQuestion(name string) string {
 	of := map[string]string{"cum": "top"} // views
 	names := slices.Concat(sourceNames, []string{"cum"})
-	for i := range views.All {
-		v := &views.All[i]
+	for v := range views.All() {
 		if v.Part == view.Profile {
 			for _, k := range keysOf(v) {
 				if of[k] == "" {
@@ -174,18 +174,22 @@ func nearestQuestion(name string) string {
 
 // The flags of the go command that make sense here; true is those that have a value.
 var (
-	buildFlags = map[string]bool{
-		"race": false, "msan": false, "asan": false, "cover": false, "trimpath": false, "modcacherw": false, "a": false,
-		"tags": true, "ldflags": true, "gcflags": true, "asmflags": true, "mod": true, "modfile": true, "overlay": true,
-		"pgo": true, "p": true, "coverpkg": true, "covermode": true, "buildvcs": true,
-	}
-	testFlags = map[string]bool{
-		"v": false, "short": false, "failfast": false, "benchmem": false, "fullpath": false,
-		"run": true, "bench": true, "benchtime": true, "count": true, "cpu": true, "skip": true, "timeout": true, "shuffle": true,
-		"parallel": true, "list": true, "fuzz": true, "fuzztime": true, "outputdir": true,
-		"cpuprofile": true, "memprofile": true, "memprofilerate": true, "blockprofile": true, "blockprofilerate": true,
-		"mutexprofile": true, "mutexprofilefraction": true, "trace": true, "coverprofile": true,
-	}
+	buildFlags = sync.OnceValue(func() map[string]bool {
+		return map[string]bool{
+			"race": false, "msan": false, "asan": false, "cover": false, "trimpath": false, "modcacherw": false, "a": false,
+			"tags": true, "ldflags": true, "gcflags": true, "asmflags": true, "mod": true, "modfile": true, "overlay": true,
+			"pgo": true, "p": true, "coverpkg": true, "covermode": true, "buildvcs": true,
+		}
+	})
+	testFlags = sync.OnceValue(func() map[string]bool {
+		return map[string]bool{
+			"v": false, "short": false, "failfast": false, "benchmem": false, "fullpath": false,
+			"run": true, "bench": true, "benchtime": true, "count": true, "cpu": true, "skip": true, "timeout": true, "shuffle": true,
+			"parallel": true, "list": true, "fuzz": true, "fuzztime": true, "outputdir": true,
+			"cpuprofile": true, "memprofile": true, "memprofilerate": true, "blockprofile": true, "blockprofilerate": true,
+			"mutexprofile": true, "mutexprofilefraction": true, "trace": true, "coverprofile": true,
+		}
+	})
 )
 
 // withGoFlags makes what a command does of what is to be done when its own flags are read, with those of go build and of go test.
@@ -194,7 +198,7 @@ func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error)
 		own, build, test := splitGoFlags(cmd, args)
 		cmd.DisableFlagParsing = false
 		if err := cmd.ParseFlags(own); err != nil {
-			return flagError(cmd, err, buildFlags, testFlags)
+			return flagError(cmd, err, buildFlags(), testFlags())
 		}
 		if help, _ := cmd.Flags().GetBool("help"); help {
 			return cmd.Help()
@@ -230,8 +234,8 @@ func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string)
 		name, two := strings.CutPrefix(name, "-")
 		name, value, hasValue := strings.Cut(name, "=")
 		bare := strings.TrimPrefix(name, "test.")
-		takes, isBuild := buildFlags[name]
-		ofTest, isTest := testFlags[bare]
+		takes, isBuild := buildFlags()[name]
+		ofTest, isTest := testFlags()[bare]
 		var mine *pflag.Flag
 		switch {
 		case two:

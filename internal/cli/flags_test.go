@@ -93,8 +93,8 @@ func TestDocumentedFlags(t *testing.T) {
 			for _, f := range flag.FindAllStringSubmatch(own, -1) {
 				seen++
 				is := cmd.Flag(f[1])
-				_, build := buildFlags[f[1]]
-				_, test := testFlags[f[1]]
+				_, build := buildFlags()[f[1]]
+				_, test := testFlags()[f[1]]
 				if f[1] != "help" && (is == nil || is.Hidden) && !(cmd.DisableFlagParsing && (build || test)) {
 					t.Errorf("%s: %s: --%s is not a flag of hone %s, or is called otherwise now", page, m[0], f[1], m[1])
 				}

@@ -43,7 +43,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 		return cmd
 	}
 	var q query.Query
-	queryFlags(cmd.Flags(), &q, v.Uses)
+	queryFlags(cmd.Flags(), &q, v.Uses.List())
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name

@@ -109,9 +109,12 @@ func commands(cmd *cobra.Command, w io.Writer, cols int) {
 
 // viewOrder puts views in their own order, and what is no view behind them, in that of the alphabet.
 func viewOrder(c *cobra.Command) int {
-	i := slices.IndexFunc(views.All, func(v view.View) bool { return v.Name == c.Name() })
-	if i < 0 {
-		return len(views.All)
+	i := 0
+	for v := range views.All() {
+		if v.Name == c.Name() {
+			break
+		}
+		i++
 	}
 	return i
 }

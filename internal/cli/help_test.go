@@ -26,8 +26,7 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // The help of every view has examples, and each of them gets as far as looking for the file that it names.
 func TestExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for i := range views.All {
-		v := &views.All[i]
+	for v := range views.All() {
 		if v.Part != view.Profile {
 			continue // it has examples of its own
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,13 +18,13 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		Use:     v.Name + " RECORDING",
 		Short:   v.Doc,
 		GroupID: groupRun,
-		Example: examplesOf(v),
 	}
 	if !sys.names(cmd) {
 		return cmd
 	}
+	cmd.Example = examplesOf(v)
 	var q query.Query
-	queryFlags(cmd.Flags(), &q, v.Uses)
+	queryFlags(cmd.Flags(), &q, v.Uses.List())
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
@@ -63,7 +62,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 // examplesOf shows how a view of a run is asked: for a part of the time and as a picture where it has those.
 func examplesOf(v *view.View) string {
 	list := []string{"hone " + v.Name + " server.hone"}
-	if slices.Contains(v.Uses, "at") {
+	if v.Uses.Has("at") {
 		list = append(list, "hone "+v.Name+" --at 10s..20s server.hone", "hone "+v.Name+" -o "+v.Name+".svg server.hone")
 	}
 	return "  " + strings.Join(list, "\n  ")

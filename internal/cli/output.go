@@ -92,8 +92,8 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 func writable(cmd *cobra.Command, out output) error {
 	named := strings.ToLower(filepath.Ext(out.file))
 	file, name := quoted(out.file), cmd.Name()
-	for i := range views.All {
-		if v := &views.All[i]; slices.Contains(v.Formats, named) && (v.Name != name || out.format != "") {
+	for v := range views.All() {
+		if slices.Contains(v.Formats, named) && (v.Name != name || out.format != "") {
 			return usagef("hone "+v.Name+" -o "+file+" writes that", "%s has the wrong extension: %s writes %s", out.file, name, cmp.Or(out.format, "text"))
 		}
 	}

@@ -217,7 +217,7 @@ func recordFlagError(cmd *cobra.Command, err error, args []string) error {
 	var unknown *pflag.NotExistError
 	targets := cmd.Flags().Args() // before it
 	if !errors.As(err, &unknown) || len(targets) == 0 || isServer(targets[0]) || nearestFlag(cmd, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())) != "" {
-		return flagError(cmd, err, buildFlags, testFlags)
+		return flagError(cmd, err, buildFlags(), testFlags())
 	}
 	at := max(0, slices.Index(args, targets[len(targets)-1]))
 	for at < len(args)-1 && !(strings.HasPrefix(args[at], "-") && strings.Contains(args[at], unknown.GetSpecifiedName())) {
@@ -291,7 +291,7 @@ func ofTestBinary(args []string) []string {
 			break
 		}
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		if _, is := testFlags[name]; is && strings.HasPrefix(a, "-") {
+		if _, is := testFlags()[name]; is && strings.HasPrefix(a, "-") {
 			args[i] = "-test." + strings.TrimLeft(a, "-")
 		}
 	}

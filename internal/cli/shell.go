@@ -220,8 +220,8 @@ func unknownWord(word string) error {
 		return usagef("for example: "+k.Name+"="+k.Example, "%s needs a value", word)
 	}
 	names := slices.Clone(shellWords)
-	for i := range views.All {
-		if v := &views.All[i]; v.Part == view.Profile {
+	for v := range views.All() {
+		if v.Part == view.Profile {
 			names = append(names, v.Name)
 		}
 	}
@@ -382,8 +382,8 @@ func (s *shell) help(words []string) error {
 		return nil
 	}
 	b.WriteString("views\n")
-	for i := range views.All {
-		if v := &views.All[i]; v.Part == view.Profile {
+	for v := range views.All() {
+		if v.Part == view.Profile {
 			fmt.Fprintf(&b, "  %-22s %s\n", strings.TrimSpace(v.Name+" "+v.Arg), v.Doc)
 		}
 	}
@@ -418,8 +418,8 @@ func setting(k *query.Key) string {
 // complete returns what completes a line: its first word as a view, a setting or a command, others as functions.
 func (s *shell) complete(rec *recording.Recording) func(string) string {
 	first := slices.Clone(shellWords)
-	for i := range views.All {
-		if v := &views.All[i]; v.Part == view.Profile {
+	for v := range views.All() {
+		if v.Part == view.Profile {
 			first = append(first, v.Name)
 		}
 	}

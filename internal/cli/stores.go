@@ -13,29 +13,49 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// readNoProfiles are the commands that read no profiles, and so none of a store: what they are about instead, and what to do with those.
-var readNoProfiles = map[string][2]string{
-	"ab":         {"it sends requests to a server", ""},
-	"bench":      {"it is about benchmarks", "hone top REF shows what costs most, hone diff OLD NEW what changed"},
-	"benchcmp":   {"it is about benchmarks", ""},
-	"benchstat":  {"it is about benchmarks", ""},
-	"compare":    {"it runs two versions of code", "hone diff OLD NEW compares profiles"},
-	"completion": {"it is about shells", ""},
-	"events":     {"it takes the name of a service, without store:", ""},
-	"help":       {"it is about commands", ""},
-	"init":       {"it writes a file for CI", ""},
-	"load":       {"it sends requests to a server, or shows a load run", "hone top REF shows what costs most"},
-	"mcp":        {"its tools read them: hone mcp --store URL names the store", ""},
-	"prove":      {"it runs two versions of code", "hone diff OLD NEW compares profiles"},
-	"push":       {"it sends files", "hone merge -o FILE.hone REF makes a file of it"},
-	"race":       {"it runs tests and programs", ""},
-	"record":     {"it runs a program or asks a server", "hone merge -o FILE.hone REF makes a file of it"},
-	"serve":      {"it is the store", ""},
-	"services":   {"it shows all services", "hone top REF shows what costs most in one"},
-	"shelf":      {"it lists recordings that were shared", "hone merge -o FILE.hone REF makes a file that hone push shares"},
-	"time":       {"it runs a program", ""},
-	"tour":       {"it has a program of its own", ""},
-	"version":    {"it is about hone", ""},
+// readsNone reports whether a command reads no profiles, and so none of a store: what it is about, and what to do with those, if there is anything.
+func readsNone(command string) (about, instead string, is bool) {
+	switch command {
+	case "ab":
+		return "it sends requests to a server", "", true
+	case "bench":
+		return "it is about benchmarks", "hone top REF shows what costs most, hone diff OLD NEW what changed", true
+	case "benchcmp", "benchstat":
+		return "it is about benchmarks", "", true
+	case "compare", "prove":
+		return "it runs two versions of code", "hone diff OLD NEW compares profiles", true
+	case "completion":
+		return "it is about shells", "", true
+	case "events":
+		return "it takes the name of a service, without store:", "", true
+	case "help":
+		return "it is about commands", "", true
+	case "init":
+		return "it writes a file for CI", "", true
+	case "load":
+		return "it sends requests to a server, or shows a load run", "hone top REF shows what costs most", true
+	case "mcp":
+		return "its tools read them: hone mcp --store URL names the store", "", true
+	case "push":
+		return "it sends files", "hone merge -o FILE.hone REF makes a file of it", true
+	case "race":
+		return "it runs tests and programs", "", true
+	case "record":
+		return "it runs a program or asks a server", "hone merge -o FILE.hone REF makes a file of it", true
+	case "serve":
+		return "it is the store", "", true
+	case "services":
+		return "it shows all services", "hone top REF shows what costs most in one", true
+	case "shelf":
+		return "it lists recordings that were shared", "hone merge -o FILE.hone REF makes a file that hone push shares", true
+	case "time":
+		return "it runs a program", "", true
+	case "tour":
+		return "it has a program of its own", "", true
+	case "version":
+		return "it is about hone", "", true
+	}
+	return "", "", false
 }
 
 // refuseStored says of a command that reads no profiles that it takes none of a store.
@@ -44,8 +64,8 @@ func refuseStored(cmd *cobra.Command, args []string) error {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	about, ok := readNoProfiles[top.Name()]
-	if !ok {
+	about, instead, is := readsNone(top.Name())
+	if !is {
 		return nil
 	}
 	for _, a := range args {
@@ -53,7 +73,7 @@ func refuseStored(cmd *cobra.Command, args []string) error {
 			return nil // the rest is for a program
 		}
 		if source.IsStored(a) {
-			return usagef(strings.ReplaceAll(about[1], "REF", quoted(a)), "%s takes no profiles from a store, such as %s: %s", top.Name(), quoted(a), about[0])
+			return usagef(strings.ReplaceAll(instead, "REF", quoted(a)), "%s takes no profiles from a store, such as %s: %s", top.Name(), quoted(a), about)
 		}
 	}
 	return nil

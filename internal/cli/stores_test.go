@@ -189,7 +189,7 @@ func TestStoreRefs(t *testing.T) {
 	for _, cmd := range root.Commands() {
 		name := cmd.Name()
 		v, isView := views.Find(name)
-		_, none := readNoProfiles[name]
+		_, _, none := readsNone(name)
 		switch {
 		case storedElsewhere[name] != "":
 		case none:
@@ -208,7 +208,7 @@ func TestStoreRefs(t *testing.T) {
 				t.Errorf("hone %q: %d %s", args, code, out)
 			}
 		case !isView && !slices.Contains([]string{"merge", "pgo", "pprof", "shell"}, name):
-			t.Errorf("hone %s: does it read profiles? If not, it belongs into readNoProfiles", name)
+			t.Errorf("hone %s: does it read profiles? If not, it belongs into readsNone", name)
 		default:
 			tried++
 			for i, f := range forms {

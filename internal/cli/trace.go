@@ -38,19 +38,19 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     use + " TRACE",
 		Short:   v.Doc,
-		Long:    fmt.Sprintf(traceHelp, v.Doc),
 		GroupID: groupTrace,
 	}
 	if !sys.names(cmd) {
 		return cmd
 	}
+	cmd.Long = fmt.Sprintf(traceHelp, v.Doc)
 	cmd.Example = "  " + strings.Join(traceExamples(v), "\n  ")
 	if v.Name == "spans" {
 		cmd.Long += spansHelp
 		cmd.Example += "\n  hone spans -o spans.parquet trace.out\n  hone spans --at 3s..4s -o spans.pftrace trace.out"
 	}
 	var q query.Query
-	queryFlags(cmd.Flags(), &q, v.Uses)
+	queryFlags(cmd.Flags(), &q, v.Uses.List())
 	if f := cmd.Flags().Lookup("focus"); f != nil {
 		f.Usage = "keep goroutines that were in a matching function"
 		cmd.Flags().Lookup("ignore").Usage = "leave out goroutines that were in a matching function"

@@ -27,8 +27,7 @@ import (
 
 // addViews adds a command for each view.
 func addViews(root *cobra.Command, sys *System) {
-	for i := range views.All {
-		v := &views.All[i]
+	for v := range views.All() {
 		switch v.Part {
 		case view.GCLog:
 			root.AddCommand(gcCommand(v, sys))
@@ -90,10 +89,10 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 
 // keysOf returns the settings that a view has flags for. Where there is a metric, there can be a base to subtract.
 func keysOf(v *view.View) []string {
-	if v.NeedsBase || v.Compares || !slices.Contains(v.Uses, "metric") {
-		return v.Uses
+	if v.NeedsBase || v.Compares || !v.Uses.Has("metric") {
+		return v.Uses.List()
 	}
-	return append(slices.Clip(v.Uses), "base", "normalize")
+	return append(v.Uses.List(), "base", "normalize")
 }
 
 // place puts the arguments of a view where they belong.

@@ -45,7 +45,7 @@ computes them after the page is first shown.`,
 	}
 	var q query.Query
 	flame, _ := views.Find("flame")
-	queryFlags(cmd.Flags(), &q, slices.DeleteFunc(slices.Clone(flame.Uses), func(k string) bool { return k == "limit" || k == "min" }))
+	queryFlags(cmd.Flags(), &q, slices.DeleteFunc(flame.Uses.List(), func(k string) bool { return k == "limit" || k == "min" }))
 	listen := cmd.Flags().String("listen", "", "listen on `HOST:PORT` (default: a free port of this machine)")
 	remote := cmd.Flags().Bool("remote", false, "allow connections from other machines")
 	noBrowser := cmd.Flags().Bool("no-browser", false, "print the address; do not open a browser")

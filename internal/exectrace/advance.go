@@ -470,7 +470,7 @@ func (d *decoder) reason(id uint64) Reason {
 
 func (d *decoder) named(id uint64) Reason {
 	if text := d.tables.texts.get(id); text != "" {
-		if r, ok := reasonOf[text]; ok {
+		if r, ok := reasonOf()[text]; ok {
 			return r
 		}
 		return OtherReason

@@ -201,7 +201,7 @@ func oldReason(text string) Reason {
 	if text == "" {
 		return NoReason
 	}
-	if r, ok := reasonOf[text]; ok {
+	if r, ok := reasonOf()[text]; ok {
 		return r
 	}
 	switch {

@@ -1,5 +1,7 @@
 package exectrace
 
+import "sync"
+
 // The types of events in a file, see internal/trace/tracev2 of Go.
 const (
 	evEventBatch = 1 + iota
@@ -123,13 +125,13 @@ var reasons = [...]struct {
 	{"coroutine", Coroutine},
 }
 
-var reasonOf = func() map[string]Reason {
+var reasonOf = sync.OnceValue(func() map[string]Reason {
 	m := make(map[string]Reason, len(reasons))
 	for _, r := range reasons {
 		m[r.text] = r.reason
 	}
 	return m
-}()
+})
 
 // firstReason is the number that the runtime gives to the first of reasons. It is not promised, but was so in all versions from Go 1.23
 // to 1.27; it counts where a trace was cut before its names.

@@ -307,7 +307,7 @@ func lookTools() []*tool {
 		}
 		for i := range query.Keys {
 			k := &query.Keys[i]
-			if !slices.Contains(v.Uses, k.Name) && (k.Name != "base" || !slices.Contains(v.Uses, "metric")) || !slices.Contains(lookKeys, k.Name) ||
+			if !v.Uses.Has(k.Name) && (k.Name != "base" || !v.Uses.Has("metric")) || !slices.Contains(lookKeys, k.Name) ||
 				k.Name == "base" && v.NeedsBase {
 				continue
 			}

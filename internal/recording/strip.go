@@ -150,14 +150,15 @@ func stripMetrics(text []byte, _ string) ([]byte, error) {
 	}), nil
 }
 
-// stripLines returns what leaves only lines of a form.
-func stripLines(form *regexp.Regexp) func([]byte, string) ([]byte, error) {
-	return func(text []byte, _ string) ([]byte, error) { return someLines(text, form.Match), nil }
+// stripLines returns what leaves only lines that begin as a regular expression says.
+func stripLines(form string) func([]byte, string) ([]byte, error) {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(form) })
+	return func(text []byte, _ string) ([]byte, error) { return someLines(text, compiled().Match), nil }
 }
 
-var (
-	benchLine = regexp.MustCompile(`^(Benchmark\S*\s+[0-9]|goos: \w+\s*$|goarch: \w+\s*$|pkg: \S+\s*$|Unit )`)
-	gcLine    = regexp.MustCompile(`^(gc [0-9]|scvg|pacer: )`)
+const (
+	benchLine = `^(Benchmark\S*\s+[0-9]|goos: \w+\s*$|goarch: \w+\s*$|pkg: \S+\s*$|Unit )`
+	gcLine    = `^(gc [0-9]|scvg|pacer: )`
 )
 
 // strippedName is the name of a benchmark, but for that of a command, which has blanks.

@@ -114,14 +114,32 @@ const (
 	tintRun // frames that are too narrow
 )
 
-var originTints = map[report.Origin]tint{
-	report.OwnCode: tintOwn, report.StdLibrary: tintStd, report.Dependency: tintDep, report.GoRuntime: tintRuntime,
-	report.Foreign: tintOther, "": tintOther,
+func tintOf(o report.Origin) tint {
+	switch o {
+	case report.OwnCode:
+		return tintOwn
+	case report.StdLibrary:
+		return tintStd
+	case report.Dependency:
+		return tintDep
+	case report.GoRuntime:
+		return tintRuntime
+	}
+	return tintOther
 }
 
-var originNames = map[report.Origin]string{
-	report.OwnCode: "your code", report.StdLibrary: "standard library", report.Dependency: "dependencies",
-	report.GoRuntime: "runtime", report.Foreign: "other", "": "other",
+func originName(o report.Origin) string {
+	switch o {
+	case report.OwnCode:
+		return "your code"
+	case report.StdLibrary:
+		return "standard library"
+	case report.Dependency:
+		return "dependencies"
+	case report.GoRuntime:
+		return "runtime"
+	}
+	return "other"
 }
 
 // flameTints chooses the tints of frames.
@@ -178,7 +196,7 @@ func (p flameTints) tint(b flameBox) tint {
 	case p.single:
 		return tintOwn // whatever that is, there is nothing to tell it from
 	default:
-		return originTints[n.Origin]
+		return tintOf(n.Origin)
 	}
 }
 
@@ -234,9 +252,9 @@ func (p flameTints) legend(root *report.FlameNode) []legendItem {
 	var list []legendItem
 	var look func(n *report.FlameNode)
 	look = func(n *report.FlameNode) {
-		if t := originTints[n.Origin]; !has[t] && n != p.all {
+		if t := tintOf(n.Origin); !has[t] && n != p.all {
 			has[t] = true
-			list = append(list, legendItem{t, t, "", originNames[n.Origin]})
+			list = append(list, legendItem{t, t, "", originName(n.Origin)})
 		}
 		for _, c := range n.Children {
 			look(c)

@@ -48,7 +48,7 @@ var (
 	titleText  = inkOf(0x1f2328, 0xe8eaed)
 	smallText  = inkOf(0x59616b, 0xa3abb6)
 
-	tintInks = map[tint]ink{
+	tintInks = [...]ink{
 		tintOwn:     inkOf(0xf6a55c, 0xee9a45),
 		tintStd:     inkOf(0xa9d3a2, 0x76b876),
 		tintDep:     inkOf(0xcdb4ea, 0xb39ad9),
@@ -286,7 +286,7 @@ func (p *flamePicture) about(n *report.FlameNode) string {
 		}
 	}
 	if n.Origin != "" {
-		lines = append(lines, originNames[n.Origin])
+		lines = append(lines, originName(n.Origin))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -69,7 +69,7 @@ func (p *FlamePainter) setBlock(b report.FlameBlock) {
 
 // A tintPair is two backgrounds out of the 256 that nearly all terminals have, for neighbors of the same tint. They are
 // close to the colors of pictures, and text on them is black.
-var tintPairs = map[tint][2]string{
+var tintPairs = [...][2]string{
 	tintOwn:     {"215", "179"},
 	tintStd:     {"150", "114"},
 	tintDep:     {"183", "182"},

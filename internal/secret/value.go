@@ -3,6 +3,7 @@ package secret
 import (
 	"math"
 	"strings"
+	"sync"
 )
 
 // harmless reports whether a value tells nothing, whatever its name is.
@@ -50,16 +51,17 @@ var forms = []form{
 }
 
 // formsBy are the forms by their first byte.
-var formsBy = func() (by [256][]form) {
+var formsBy = sync.OnceValue(func() *[256][]form {
+	by := new([256][]form)
 	for _, f := range forms {
 		by[f.start[0]] = append(by[f.start[0]], f)
 	}
 	return by
-}()
+})
 
 // known returns the length of the secret that a text begins with, or 0.
 func known(text string) int {
-	for _, f := range formsBy[text[0]] {
+	for _, f := range formsBy()[text[0]] {
 		if !strings.HasPrefix(text, f.start) {
 			continue
 		}

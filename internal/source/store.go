@@ -58,11 +58,11 @@ func AskStore(base, method, path string, q url.Values, body io.Reader) (*http.Re
 func ownStore() string { return cmp.Or(os.Getenv(StoreVariable), UsualStore) }
 
 // stores is how stores are asked. The time for an answer begins when all has been sent, however long that took.
-var stores = func() *http.Transport {
+var stores = sync.OnceValue(func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = storePatience
 	return t
-}()
+})
 
 func askStore(base, token, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
 	return askStoreIn(context.Background(), base, token, method, path, q, body)
@@ -94,7 +94,7 @@ func askStoreIn(ctx context.Context, base, token, method, path string, q url.Val
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := http.Client{Transport: stores}
+	client := http.Client{Transport: stores()}
 	resp, err := client.Do(req)
 	server := u.Scheme + "://" + u.Host
 	if errors.Is(err, syscall.ECONNREFUSED) {

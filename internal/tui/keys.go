@@ -14,11 +14,27 @@ type key struct {
 	x, y int    // of the mouse, from 0
 }
 
-// The sequences that terminals send for keys, without what all of them begin with.
-var keySequences = map[string]string{
-	"[A": "up", "[B": "down", "[C": "right", "[D": "left", "[H": "home", "[F": "end",
-	"OA": "up", "OB": "down", "OC": "right", "OD": "left", "OH": "home", "OF": "end",
-	"[1~": "home", "[4~": "end", "[5~": "pageup", "[6~": "pagedown", "[7~": "home", "[8~": "end",
+// keyName returns the key that a terminal sends a sequence for, without what all sequences begin with, or "".
+func keyName(sequence string) string {
+	switch sequence {
+	case "[A", "OA":
+		return "up"
+	case "[B", "OB":
+		return "down"
+	case "[C", "OC":
+		return "right"
+	case "[D", "OD":
+		return "left"
+	case "[H", "OH", "[1~", "[7~":
+		return "home"
+	case "[F", "OF", "[4~", "[8~":
+		return "end"
+	case "[5~":
+		return "pageup"
+	case "[6~":
+		return "pagedown"
+	}
+	return ""
 }
 
 // decodeKey takes the first key off what a terminal sent. n is how many bytes that was: 0 when more must come first,
@@ -75,7 +91,7 @@ func decodeEscape(b []byte, last bool) (k key, n int) {
 	if strings.HasPrefix(sequence, "[<") {
 		return decodeMouse(sequence[2:]), end + 1
 	}
-	return key{name: keySequences[sequence]}, end + 1
+	return key{name: keyName(sequence)}, end + 1
 }
 
 // decodeMouse reads button;column;row and M for pressed or m for released.

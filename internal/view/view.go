@@ -5,7 +5,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/query"
@@ -21,7 +20,7 @@ type View struct {
 	Doc       string   // one line
 	Arg       string   // what its argument is called in help; "" when it takes none
 	Examples  []string // queries as they are written at the prompt
-	Uses      []string // names of the keys that change its answer
+	Uses      Keys     // that change its answer
 	NeedsBase bool     // it takes a second recording, to compare the first with
 	Part      Part     // of a recording that it is about
 	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
@@ -78,25 +77,27 @@ var Server = []string{Metrics.Name, GCLog.Name, recording.CPU, recording.Heap, r
 // Sides returns what a question is about, with what it is compared with: without a base, labels of the base are those of other samples of
 // the same profile.
 func (v *View) Sides(in []*recording.Recording, q query.Query) []*recording.Recording {
-	if len(q.BaseTags) > 0 && len(in) == 1 && slices.Contains(v.Uses, "base-tag") {
+	if len(q.BaseTags) > 0 && len(in) == 1 && v.Uses.Has("base-tag") {
 		return []*recording.Recording{in[0], in[0]}
 	}
 	return in
 }
 
-// Keys puts lists of names together; a string is names with spaces between them.
-func Keys(lists ...any) []string {
-	var out []string
-	for _, l := range lists {
-		switch l := l.(type) {
-		case []string:
-			out = append(out, l...)
-		case string:
-			out = append(out, strings.Fields(l)...)
+// Keys are names of keys with spaces between them. As constants, they make a table of views that is not computed at each start of hone.
+type Keys string
+
+// Has reports whether a key is among them.
+func (k Keys) Has(name string) bool {
+	for key := range strings.FieldsSeq(string(k)) {
+		if key == name {
+			return true
 		}
 	}
-	return out
+	return false
 }
+
+// List returns the names.
+func (k Keys) List() []string { return strings.Fields(string(k)) }
 
 // A NoMatch says that a view was asked about functions that are not there.
 type NoMatch struct {

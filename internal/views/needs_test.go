@@ -81,8 +81,7 @@ func everything(t *testing.T) *recording.Recording {
 // TestNeeds holds that each view says what it looks at: with that alone its answer is the same.
 func TestNeeds(t *testing.T) {
 	rec := everything(t)
-	for i := range All {
-		v := &All[i]
+	for v := range All() {
 		if v.Part == view.Profile {
 			if len(v.Needs) > 0 {
 				t.Errorf("%s needs %v beside its profile", v.Name, v.Needs)

@@ -3,6 +3,7 @@ package views
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,13 +17,25 @@ import (
 	"github.com/hone-perf/hone/internal/view/traceview"
 )
 
-// All are all views, in the order in which help shows them.
-var All = slices.Concat(profileview.Views, runview.Views, traceview.Views, benchview.Views, loadview.Views)
+var tables = [...]*[]view.View{&profileview.Views, &runview.Views, &traceview.Views, &benchview.Views, &loadview.Views}
+
+// All yields all views, in the order in which help shows them.
+func All() iter.Seq[*view.View] {
+	return func(yield func(*view.View) bool) {
+		for _, table := range tables {
+			for i := range *table {
+				if !yield(&(*table)[i]) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Find returns the view called name, or known by it.
 func Find(name string) (*view.View, bool) {
-	for i := range All {
-		if v := &All[i]; v.Name == name || slices.Contains(v.Aliases, name) {
+	for v := range All() {
+		if v.Name == name || slices.Contains(v.Aliases, name) {
 			return v, true
 		}
 	}
@@ -35,13 +48,13 @@ func Keys(name string) ([]string, error) {
 	if !ok {
 		return nil, unknownView(name)
 	}
-	return v.Uses, nil
+	return v.Uses.List(), nil
 }
 
 func unknownView(name string) error {
 	var names []string
-	for i := range All {
-		names = append(names, All[i].Name)
+	for v := range All() {
+		names = append(names, v.Name)
 	}
 	meant := ""
 	if near := query.Nearest(name, names); near != "" {
@@ -55,7 +68,7 @@ func unknownView(name string) error {
 func Parse(s string) (*view.View, query.Query, error) {
 	first, rest, _ := strings.Cut(s, " ")
 	if name := strings.TrimRight(first, "0123456789"); name != first {
-		if v, ok := Find(name); ok && slices.Contains(v.Uses, "limit") {
+		if v, ok := Find(name); ok && v.Uses.Has("limit") {
 			s = name + " " + first[len(name):] + " " + rest
 		}
 	}
@@ -83,14 +96,14 @@ func Resolve(q query.Query) (*view.View, query.Query, error) {
 	case v.Arg != "" || q.Arg == "":
 		return v, q, nil
 	}
-	if n, err := strconv.Atoi(q.Arg); err == nil && n > 0 && slices.Contains(v.Uses, "limit") {
+	if n, err := strconv.Atoi(q.Arg); err == nil && n > 0 && v.Uses.Has("limit") {
 		q.Arg, q.Limit = "", n
 		return v, q, nil
 	}
 	if instead := notFlags(q.Arg); strings.Contains(q.Arg, "-") && instead != "" {
 		return nil, q, fmt.Errorf("%s takes no argument, and no flags here: %s", v.Name, instead)
 	}
-	if slices.Contains(v.Uses, "focus") {
+	if v.Uses.Has("focus") {
 		return nil, q, fmt.Errorf("%s takes no argument; focus=%s shows what goes through that", v.Name, q.Arg)
 	}
 	return nil, q, fmt.Errorf("%s takes no argument", v.Name)

@@ -14,8 +14,7 @@ import (
 
 func TestAll(t *testing.T) {
 	names := make(map[string]bool)
-	for i := range All {
-		v := &All[i]
+	for v := range All() {
 		for _, name := range append([]string{v.Name}, v.Aliases...) {
 			if got, ok := Find(name); !ok || got != v {
 				t.Errorf("Find(%q) is not %s", name, v.Name)
@@ -26,7 +25,7 @@ func TestAll(t *testing.T) {
 			t.Errorf("%s: doc is %q, with %d examples", v.Name, v.Doc, len(v.Examples))
 		}
 		seen := make(map[string]bool)
-		for _, key := range v.Uses {
+		for _, key := range v.Uses.List() {
 			if query.Find(key) == nil || seen[key] {
 				t.Errorf("%s uses %s, which is not a key or was named before", v.Name, key)
 			}
@@ -49,8 +48,7 @@ func TestAll(t *testing.T) {
 // TestRun checks that each view answers, and that blocks can be made of the answer.
 func TestRun(t *testing.T) {
 	in := recorded(folded(t, "main;a;b 3\nmain;a 2\n"), folded(t, "main;a;b 1\n"))
-	for i := range All {
-		v := &All[i]
+	for v := range All() {
 		if v.Part != view.Profile {
 			if _, err := v.Run(in, query.Query{}); err == nil {
 				t.Errorf("%s of a profile: no error", v.Name)

@@ -430,8 +430,8 @@ func (s *Server) describe() (session, error) {
 
 // describe adds the views and keys there are.
 func (s *session) describe() {
-	for _, v := range views.All {
-		s.Views = append(s.Views, sessionView{v.Name, v.Doc, v.Arg, v.Uses})
+	for v := range views.All() {
+		s.Views = append(s.Views, sessionView{v.Name, v.Doc, v.Arg, v.Uses.List()})
 	}
 	for _, k := range query.Keys {
 		s.Keys = append(s.Keys, sessionKey{k.Name, k.Value, k.Doc, k.Choices, k.Repeats})
@@ -442,8 +442,7 @@ func (s *session) describe() {
 // profiles say so.
 func viewsOf(rec *recording.Recording) []string {
 	var out, ofProfiles []string
-	for i := range views.All {
-		v := &views.All[i]
+	for v := range views.All() {
 		if v.Has(rec) {
 			out = append(out, v.Name)
 		}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -193,7 +192,7 @@ const mostTicket = 60_000
 
 // forTicket returns a report that fits into a ticket: with fewer rows, where there are too many.
 func forTicket(v *view.View, in []*recording.Recording, q query.Query, rep report.Report) (report.Report, error) {
-	limited := slices.Contains(v.Uses, "limit")
+	limited := v.Uses.Has("limit")
 	for _, limit := range []int{400, 200, 100, 50, 25, 10} {
 		var size countingWriter
 		if err := render.Write(&size, "markdown", rep, render.Options{}); err != nil || size <= mostTicket || !limited {

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/query"
@@ -75,7 +74,7 @@ func saveViews(answers map[string]any, in []*recording.Recording, q query.Query)
 		for try := range savedTries {
 			asks := q
 			asks.Root, asks.Arg, asks.Min, asks.Limit = "", "", 0, 0
-			if !slices.Contains(v.Uses, "focus") {
+			if !v.Uses.Has("focus") {
 				asks.Steps = nil
 			}
 			if one.less != nil {

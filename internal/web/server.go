@@ -215,8 +215,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /api/advise", s.whenOpen(s.advise))
 	mux.HandleFunc("DELETE /api/advise", s.whenOpen(s.stopAdvice))
 	mux.HandleFunc("GET /api/advise/progress", s.whenOpen(s.progress))
-	for i := range views.All {
-		switch v := &views.All[i]; v.Name {
+	for v := range views.All() {
+		switch v.Name {
 		case "flame", "calltree", "sandwich", "search":
 		default:
 			answer := s.whenOpen(func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })

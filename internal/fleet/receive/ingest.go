@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/fleet/body"
 	"github.com/hone-perf/hone/internal/profile"
@@ -178,29 +179,31 @@ type counted struct {
 }
 
 // suffixes are the ends of names of applications that tell what is counted, as old agents of Pyroscope write them: app.cpu.
-var suffixes = map[string]counted{
-	"cpu":            {cpu, profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, true},
-	"itimer":         {cpu, profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, true},
-	"wall":           {"wall", profile.ValueType{Type: "wall", Unit: "nanoseconds"}, true},
-	"inuse_objects":  {heap, profile.ValueType{Type: "inuse_objects", Unit: "count"}, false},
-	"inuse_space":    {heap, profile.ValueType{Type: "inuse_space", Unit: "bytes"}, false},
-	"alloc_objects":  {heap, profile.ValueType{Type: "alloc_objects", Unit: "count"}, false},
-	"alloc_space":    {heap, profile.ValueType{Type: "alloc_space", Unit: "bytes"}, false},
-	"goroutines":     {goroutine, profile.ValueType{Type: "goroutine", Unit: "count"}, false},
-	"mutex_count":    {mutex, profile.ValueType{Type: "contentions", Unit: "count"}, false},
-	"mutex_duration": {mutex, profile.ValueType{Type: "delay", Unit: "nanoseconds"}, false},
-	"block_count":    {block, profile.ValueType{Type: "contentions", Unit: "count"}, false},
-	"block_duration": {block, profile.ValueType{Type: "delay", Unit: "nanoseconds"}, false},
-	"lock_count":     {block, profile.ValueType{Type: "contentions", Unit: "count"}, false},
-	"lock_duration":  {block, profile.ValueType{Type: "delay", Unit: "nanoseconds"}, false},
-	"exceptions":     {"exceptions", profile.ValueType{Type: "samples", Unit: "count"}, false},
-}
+var suffixes = sync.OnceValue(func() map[string]counted {
+	return map[string]counted{
+		"cpu":            {cpu, profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, true},
+		"itimer":         {cpu, profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, true},
+		"wall":           {"wall", profile.ValueType{Type: "wall", Unit: "nanoseconds"}, true},
+		"inuse_objects":  {heap, profile.ValueType{Type: "inuse_objects", Unit: "count"}, false},
+		"inuse_space":    {heap, profile.ValueType{Type: "inuse_space", Unit: "bytes"}, false},
+		"alloc_objects":  {heap, profile.ValueType{Type: "alloc_objects", Unit: "count"}, false},
+		"alloc_space":    {heap, profile.ValueType{Type: "alloc_space", Unit: "bytes"}, false},
+		"goroutines":     {goroutine, profile.ValueType{Type: "goroutine", Unit: "count"}, false},
+		"mutex_count":    {mutex, profile.ValueType{Type: "contentions", Unit: "count"}, false},
+		"mutex_duration": {mutex, profile.ValueType{Type: "delay", Unit: "nanoseconds"}, false},
+		"block_count":    {block, profile.ValueType{Type: "contentions", Unit: "count"}, false},
+		"block_duration": {block, profile.ValueType{Type: "delay", Unit: "nanoseconds"}, false},
+		"lock_count":     {block, profile.ValueType{Type: "contentions", Unit: "count"}, false},
+		"lock_duration":  {block, profile.ValueType{Type: "delay", Unit: "nanoseconds"}, false},
+		"exceptions":     {"exceptions", profile.ValueType{Type: "samples", Unit: "count"}, false},
+	}
+})
 
 // fold reads stacks as text. What they count is told by the name of the application.
 func (in *sent) fold(q url.Values, lines bool, limits Limits) error {
-	what := suffixes["cpu"]
+	what := suffixes()["cpu"]
 	if at := strings.LastIndexByte(in.service, '.'); at > 0 {
-		if w, ok := suffixes[in.service[at+1:]]; ok {
+		if w, ok := suffixes()[in.service[at+1:]]; ok {
 			what, in.service = w, in.service[:at]
 		}
 	}

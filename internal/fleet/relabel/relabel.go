@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/fleet/settings"
@@ -60,10 +61,10 @@ type Rule struct {
 
 // usual is what a rule is that says nothing.
 func usual() Rule {
-	return Rule{Separator: usualSeparator, Pattern: usualPattern, Replacement: usualReplacement, Action: Replace, re: anyValue}
+	return Rule{Separator: usualSeparator, Pattern: usualPattern, Replacement: usualReplacement, Action: Replace, re: anyValue()}
 }
 
-var anyValue = regexp.MustCompile("^(?s:" + usualPattern + ")$")
+var anyValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?s:" + usualPattern + ")$") })
 
 // ReadAll reads a list of rules.
 func ReadAll(into *[]Rule) func(settings.Value) {
@@ -102,7 +103,7 @@ func read(v settings.Value) Rule {
 			}
 			r.Pattern, r.re = s, re
 			if s == usualPattern {
-				r.re = anyValue
+				r.re = anyValue()
 			}
 		}},
 		settings.Key{Name: "modulus", Read: func(v settings.Value) {
@@ -236,7 +237,7 @@ func (r *Rule) apply(l *Labels) (keep bool) {
 
 func (r *Rule) replace(l *Labels, val string) {
 	// Without anything to match or to put in, the label is set as it is written, which also means that its name is not looked at again.
-	if val == "" && r.re == anyValue && !strings.Contains(r.Target, "$") && !strings.Contains(r.Replacement, "$") {
+	if val == "" && r.re == anyValue() && !strings.Contains(r.Target, "$") && !strings.Contains(r.Replacement, "$") {
 		l.Set(r.Target, r.Replacement)
 		return
 	}

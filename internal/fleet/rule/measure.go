@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -81,13 +82,13 @@ func (m *meter) measure(ctx context.Context, r *Rule, of subject, to time.Time) 
 			return v / float64(limit)
 		})
 	case report.RuleGC:
-		return m.share(ctx, q, collector, true)
+		return m.share(ctx, q, collector(), true)
 	}
 	return m.share(ctx, q, r.Function, false)
 }
 
 // collector are the functions under which the runtime marks what is in use: its workers, and those who allocate and help.
-var collector = regexp.MustCompile(`^runtime\.gc(BgMarkWorker|AssistAlloc)$`)
+var collector = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^runtime\.gc(BgMarkWorker|AssistAlloc)$`) })
 
 // limitOf returns how much memory a process may have, if its labels say so: in bytes, or as 512MB.
 func limitOf(process store.Labels) int64 {

@@ -249,7 +249,7 @@ func Parse(name string, text []byte, more ...settings.Key) (*Config, error) {
 	}
 	cfg := &Config{}
 	var jobs []settings.Value
-	doc.MappingBut(otherSections, append([]settings.Key{
+	doc.MappingBut(otherSections(), append([]settings.Key{
 		{Name: "global", Read: r.global},
 		{Name: "scrape_configs", Read: func(v settings.Value) {
 			v.Each(func(v settings.Value) { jobs = append(jobs, v) })

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/relabel"
@@ -17,32 +18,38 @@ import (
 
 // Keys of Prometheus that mean nothing here.
 var (
-	otherSections = map[string]string{
-		"alerting": "put what is to be done into actions", "rule_files": "put rules into rules",
-		"remote_write": "profiles go to the store", "remote_read": "profiles are in the store", "storage": "this file is about scraping",
-		"scrape_config_files": "put the jobs into scrape_configs",
-	}
-	otherGlobals = map[string]string{
-		"evaluation_interval": "rules are looked at each minute", "external_labels": "put labels into static_configs, or set them with relabel_configs",
-	}
-	otherJobKeys = map[string]string{
-		"metrics_path":           "use metrics with path for counts of requests and memory; profiles have paths of their own",
-		"metric_relabel_configs": "relabel_configs see each profile, with its kind in __name__",
-		"kubernetes_sd_configs":  "use http_sd_configs or file_sd_configs",
-		"consul_sd_configs":      "use dns_sd_configs or http_sd_configs",
-		"ec2_sd_configs":         "use http_sd_configs or file_sd_configs",
-		"docker_sd_configs":      "use http_sd_configs or file_sd_configs",
-		"sample_limit":           "the store has limits of its own",
-		"body_size_limit":        "the store has limits of its own",
-		"label_limit":            "the store has limits of its own",
-		"proxy_url":              "targets are asked without a proxy",
-		"proxy_from_environment": "targets are asked without a proxy",
-		"oauth2":                 "use authorization with credentials_file",
-		"bearer_token":           "use authorization with credentials",
-		"bearer_token_file":      "use authorization with credentials_file",
-		"enable_http2":           "targets are asked with HTTP/1.1",
-		"enable_compression":     "what targets pack is unpacked",
-	}
+	otherSections = sync.OnceValue(func() map[string]string {
+		return map[string]string{
+			"alerting": "put what is to be done into actions", "rule_files": "put rules into rules",
+			"remote_write": "profiles go to the store", "remote_read": "profiles are in the store", "storage": "this file is about scraping",
+			"scrape_config_files": "put the jobs into scrape_configs",
+		}
+	})
+	otherGlobals = sync.OnceValue(func() map[string]string {
+		return map[string]string{
+			"evaluation_interval": "rules are looked at each minute", "external_labels": "put labels into static_configs, or set them with relabel_configs",
+		}
+	})
+	otherJobKeys = sync.OnceValue(func() map[string]string {
+		return map[string]string{
+			"metrics_path":           "use metrics with path for counts of requests and memory; profiles have paths of their own",
+			"metric_relabel_configs": "relabel_configs see each profile, with its kind in __name__",
+			"kubernetes_sd_configs":  "use http_sd_configs or file_sd_configs",
+			"consul_sd_configs":      "use dns_sd_configs or http_sd_configs",
+			"ec2_sd_configs":         "use http_sd_configs or file_sd_configs",
+			"docker_sd_configs":      "use http_sd_configs or file_sd_configs",
+			"sample_limit":           "the store has limits of its own",
+			"body_size_limit":        "the store has limits of its own",
+			"label_limit":            "the store has limits of its own",
+			"proxy_url":              "targets are asked without a proxy",
+			"proxy_from_environment": "targets are asked without a proxy",
+			"oauth2":                 "use authorization with credentials_file",
+			"bearer_token":           "use authorization with credentials",
+			"bearer_token_file":      "use authorization with credentials_file",
+			"enable_http2":           "targets are asked with HTTP/1.1",
+			"enable_compression":     "what targets pack is unpacked",
+		}
+	})
 )
 
 // A reader knows what jobs have in common.
@@ -53,7 +60,7 @@ type reader struct {
 
 func (r *reader) global(v settings.Value) {
 	j := &r.usual
-	v.MappingBut(otherGlobals,
+	v.MappingBut(otherGlobals(),
 		settings.Key{Name: "scrape_interval", Read: settings.Time(&j.Interval, leastInterval, mostInterval)},
 		settings.Key{Name: "scrape_timeout", Read: settings.Time(&j.Timeout, leastTimeout, mostTimeout)},
 		settings.Key{Name: "service_label", Read: settings.Name(&j.ServiceLabel)},
@@ -92,7 +99,7 @@ func (r *reader) job(v settings.Value) *Job {
 		{Name: "dns_sd_configs", Read: func(v settings.Value) { v.Each(func(v settings.Value) { j.Names = append(j.Names, dnsSD(v)) }) }},
 		{Name: "relabel_configs", Read: relabel.ReadAll(&j.Relabel)},
 	}
-	v.MappingBut(otherJobKeys, append(keys, r.http(&j.HTTP)...)...)
+	v.MappingBut(otherJobKeys(), append(keys, r.http(&j.HTTP)...)...)
 	j.HTTP.check(v)
 	if j.Name == "" && v.IsMapping() {
 		v.Wrong("the job has no job_name")

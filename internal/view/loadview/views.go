@@ -11,7 +11,7 @@ var Views = []view.View{
 		Name:     "load",
 		Doc:      "Report the results of a load test",
 		Examples: []string{"load"},
-		Uses:     view.Keys("ref"),
+		Uses:     "ref",
 		Part:     view.LoadRun,
 		Needs:    append([]string{view.Trace.Name}, view.Server...),
 		Run:      Load,

@@ -10,14 +10,11 @@ import (
 )
 
 // What most of the views use.
-var (
-	filters = []string{
-		"focus", "ignore", "hide", "show", "show-from", "prune-from", "collapse-package", "collapse-recursion",
-		"tag", "tag-ignore", "tag-show", "tag-hide", "tag-root", "tag-leaf",
-	}
-	frames = []string{"by", "noinlines", "columns"}
-	values = []string{"relative", "divide", "unit"}
-	paths  = []string{"source-path", "trim-path"}
+const (
+	filters = "focus ignore hide show show-from prune-from collapse-package collapse-recursion tag tag-ignore tag-show tag-hide tag-root tag-leaf"
+	frames  = "by noinlines columns"
+	values  = "relative divide unit"
+	paths   = "source-path trim-path"
 )
 
 // Views are the views of this package, in the order in which help shows them.
@@ -26,7 +23,7 @@ var Views = []view.View{
 		Name: "top", Aliases: []string{"text"},
 		Doc:      "Show the hottest functions",
 		Examples: []string{"top limit=20 focus=json", "top cum by=line", "top by=package"},
-		Uses:     view.Keys("ref base base-tag metric at", filters, frames, "sort limit min mean positive normalize", values, paths),
+		Uses:     "ref base base-tag metric at " + filters + " " + frames + " sort limit min mean positive normalize " + values + " " + paths,
 		Run:      Top,
 		Compares: true,
 	},
@@ -34,7 +31,7 @@ var Views = []view.View{
 		Name: "list", Arg: "RX",
 		Doc:      "Show the source of matching functions with the cost of each line",
 		Examples: []string{"list json.Unmarshal", "list 'Decoder.*Decode$' metric=alloc_space"},
-		Uses:     view.Keys("ref base base-tag metric at", filters, "noinlines normalize", values, paths),
+		Uses:     "ref base base-tag metric at " + filters + " noinlines normalize " + values + " " + paths,
 		Run:      List,
 		Compares: true,
 	},
@@ -42,35 +39,35 @@ var Views = []view.View{
 		Name: "disasm", Arg: "RX",
 		Doc:      "Show the machine code of matching functions with the cost of each instruction",
 		Examples: []string{"disasm mallocgc", "disasm 0x47a2c0", "disasm json limit=3 metric=alloc_space"},
-		Uses:     view.Keys("ref metric at", filters, "limit mean", values, paths),
+		Uses:     "ref metric at " + filters + " limit mean " + values + " " + paths,
 		Run:      Disasm,
 	},
 	{
 		Name: "weblist", Arg: "RX",
 		Doc:      "Show the source of matching functions with the machine code of each line",
 		Examples: []string{"weblist 'Decoder.*Decode$'"},
-		Uses:     view.Keys("ref metric at", filters, values, paths),
+		Uses:     "ref metric at " + filters + " " + values + " " + paths,
 		Run:      Weblist,
 	},
 	{
 		Name:     "tree",
 		Doc:      "Show every function between its callers and callees",
 		Examples: []string{"tree limit=10", "tree focus=json cum"},
-		Uses:     view.Keys("ref metric at", filters, frames, "sort limit min min-edge mean positive", values, paths),
+		Uses:     "ref metric at " + filters + " " + frames + " sort limit min min-edge mean positive " + values + " " + paths,
 		Run:      Tree,
 	},
 	{
 		Name: "peek", Arg: "RX",
 		Doc:      "Show matching functions between their callers and callees",
 		Examples: []string{"peek mallocgc", "peek main focus='a b'"},
-		Uses:     view.Keys("ref metric at", filters, frames, "sort mean positive", values, paths),
+		Uses:     "ref metric at " + filters + " " + frames + " sort mean positive " + values + " " + paths,
 		Run:      Peek,
 	},
 	{
 		Name: "flame", Aliases: []string{"flamegraph"},
 		Doc:      "Draw a flame graph",
 		Examples: []string{"flame", "flame by=package min=1%", "flame show-from=ServeHTTP limit=100"},
-		Uses:     view.Keys("ref base base-tag metric at", filters, frames, "limit min root invert collapse gone normalize", values, paths),
+		Uses:     "ref base base-tag metric at " + filters + " " + frames + " limit min root invert collapse gone normalize " + values + " " + paths,
 		Run:      Flame,
 		Compares: true,
 	},
@@ -78,7 +75,7 @@ var Views = []view.View{
 		Name: "flamechart", Aliases: []string{"flame-chart"},
 		Doc:      "Draw calls in the order of time: each second of a recording, or the CPU samples of an execution trace",
 		Examples: []string{"flamechart", "flamechart focus=json metric=alloc_space"},
-		Uses:     view.Keys("ref metric at", filters, frames, "limit min collapse", values, paths),
+		Uses:     "ref metric at " + filters + " " + frames + " limit min collapse " + values + " " + paths,
 		Timed:    true,
 		Run:      FlameChart,
 	},
@@ -86,7 +83,7 @@ var Views = []view.View{
 		Name:     "calltree",
 		Doc:      "List calls below their callers, with what each costs by itself and in total",
 		Examples: []string{"calltree", "calltree invert limit=50", "calltree root='main.main;main.work' depth=2"},
-		Uses:     view.Keys("ref base base-tag metric at", filters, frames, "limit min root depth invert collapse normalize", values, paths),
+		Uses:     "ref base base-tag metric at " + filters + " " + frames + " limit min root depth invert collapse normalize " + values + " " + paths,
 		Run:      CallTree,
 		Compares: true,
 	},
@@ -94,7 +91,7 @@ var Views = []view.View{
 		Name: "sandwich", Aliases: []string{"callers"}, Arg: "RX",
 		Doc:      "Draw the flame graphs of a function's callers and callees",
 		Examples: []string{"sandwich mallocgc", "sandwich json.Marshal min=1%"},
-		Uses:     view.Keys("ref base base-tag metric at", filters, frames, "limit min collapse normalize", values, paths),
+		Uses:     "ref base base-tag metric at " + filters + " " + frames + " limit min collapse normalize " + values + " " + paths,
 		Run:      Sandwich,
 		Compares: true,
 	},
@@ -102,42 +99,42 @@ var Views = []view.View{
 		Name: "search", Arg: "RX",
 		Doc:      "Add up the samples that pass through matching functions",
 		Examples: []string{"search json", "search '^runtime[.]' focus=ServeHTTP"},
-		Uses:     view.Keys("ref metric at", filters, frames, values, paths),
+		Uses:     "ref metric at " + filters + " " + frames + " " + values + " " + paths,
 		Run:      SearchFor,
 	},
 	{
 		Name:     "traces",
 		Doc:      "List every sample with its labels and stack",
 		Examples: []string{"traces limit=20", "traces focus=Lock tag=endpoint=/checkout"},
-		Uses:     view.Keys("ref metric at", filters, frames, "limit mean", values),
+		Uses:     "ref metric at " + filters + " " + frames + " limit mean " + values,
 		Run:      Traces,
 	},
 	{
 		Name:     "tags",
 		Doc:      "Break samples down by label",
 		Examples: []string{"tags", "tags tag-show=^endpoint$ focus=json"},
-		Uses:     view.Keys("ref metric at", filters, "limit", values),
+		Uses:     "ref metric at " + filters + " limit " + values,
 		Run:      Tags,
 	},
 	{
 		Name:     "info",
 		Doc:      "Describe what a profile contains",
 		Examples: []string{"info", "info privacy"},
-		Uses:     view.Keys("ref privacy"),
+		Uses:     "ref privacy",
 		Run:      Info,
 	},
 	{
 		Name:     "raw",
 		Doc:      "Dump a profile entry by entry",
 		Examples: []string{"raw", "raw focus=json noinlines"},
-		Uses:     view.Keys("ref", filters, "noinlines columns divide"),
+		Uses:     "ref " + filters + " noinlines columns divide",
 		Run:      Raw,
 	},
 	{
 		Name:     "comments",
 		Doc:      "Print the comments in a profile",
 		Examples: []string{"comments"},
-		Uses:     view.Keys("ref"),
+		Uses:     "ref",
 		Run:      Comments,
 	},
 	{
@@ -145,7 +142,7 @@ var Views = []view.View{
 		Formats:  []string{".folded"},
 		Doc:      "Write folded stacks for flame graph tools",
 		Examples: []string{"folded", "folded metric=alloc_space ignore=^runtime"},
-		Uses:     view.Keys("ref metric at", filters, frames, paths),
+		Uses:     "ref metric at " + filters + " " + frames + " " + paths,
 		Run:      Folded,
 	},
 	{
@@ -153,7 +150,7 @@ var Views = []view.View{
 		Formats:  []string{".dot"},
 		Doc:      "Write the call graph for Graphviz",
 		Examples: []string{"dot limit=40", "dot call-tree focus=json"},
-		Uses:     view.Keys("ref metric at", filters, frames, "sort limit min min-edge mean positive call-tree", values, paths),
+		Uses:     "ref metric at " + filters + " " + frames + " sort limit min min-edge mean positive call-tree " + values + " " + paths,
 		Run:      Graph,
 	},
 	{
@@ -161,14 +158,14 @@ var Views = []view.View{
 		Formats:  []string{".callgrind"},
 		Doc:      "Write the call graph for KCachegrind",
 		Examples: []string{"callgrind"},
-		Uses:     view.Keys("ref metric at", filters, "noinlines columns mean positive call-tree", paths),
+		Uses:     "ref metric at " + filters + " noinlines columns mean positive call-tree " + paths,
 		Run:      Callgrind,
 	},
 	{
 		Name:     "diff",
 		Doc:      "Compare two profiles function by function",
 		Examples: []string{"diff base=old.pprof", "diff base=old.pprof normalize cum limit=20"},
-		Uses:     view.Keys("ref base base-tag metric at", filters, frames, "sort limit min positive normalize", values, paths),
+		Uses:     "ref base base-tag metric at " + filters + " " + frames + " sort limit min positive normalize " + values + " " + paths,
 
 		NeedsBase: true,
 		Run:       Diff,
@@ -177,7 +174,7 @@ var Views = []view.View{
 		Name:     "goroutines",
 		Doc:      "Group goroutines by what they do and find leaks",
 		Examples: []string{"goroutines", "goroutines limit=50 focus=net/http"},
-		Uses:     view.Keys("ref base metric at", filters, "limit", paths),
+		Uses:     "ref base metric at " + filters + " limit " + paths,
 		Kind:     recording.Goroutine,
 		Run:      Goroutines,
 		Compares: true,

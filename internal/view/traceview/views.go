@@ -14,7 +14,7 @@ var Views = []view.View{
 		Examples: []string{"trace", "trace at=3s..4s"},
 		Part:     view.Trace,
 		Needs:    []string{recording.Metrics.Name},
-		Uses:     view.Keys("ref at"),
+		Uses:     "ref at",
 		Run:      atTrace(Execution),
 	},
 	{
@@ -22,7 +22,7 @@ var Views = []view.View{
 		Doc:      "Show where the goroutines of an execution trace waited",
 		Examples: []string{"waits", "waits at=3s..4s limit=40"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Waits),
 	},
 	{
@@ -30,7 +30,7 @@ var Views = []view.View{
 		Doc:      "Show the requests in an execution trace, and what the slow ones spend more time on",
 		Examples: []string{"requests", "requests limit=50", "requests base=old.trace"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref base at limit"),
+		Uses:     "ref base at limit",
 		Run:      atTrace(Requests),
 		Compares: true,
 	},
@@ -39,7 +39,7 @@ var Views = []view.View{
 		Doc:      "Show what one request of an execution trace waited for, through all goroutines",
 		Examples: []string{"request slowest", "request 1234"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Request),
 	},
 	{
@@ -47,7 +47,7 @@ var Views = []view.View{
 		Doc:      "Show the runtime/trace tasks in an execution trace",
 		Examples: []string{"tasks", "tasks at=3s..4s"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref base at limit"),
+		Uses:     "ref base at limit",
 		Run:      atTrace(Tasks),
 		Compares: true,
 	},
@@ -56,7 +56,7 @@ var Views = []view.View{
 		Doc:      "Show what one task of an execution trace waited for, through all goroutines",
 		Examples: []string{"task slowest", "task 1234"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Task),
 	},
 	{
@@ -64,7 +64,7 @@ var Views = []view.View{
 		Doc:      "Show the runtime/trace regions in an execution trace",
 		Examples: []string{"regions", "regions at=3s..4s"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref base at limit"),
+		Uses:     "ref base at limit",
 		Run:      atTrace(Regions),
 		Compares: true,
 	},
@@ -73,7 +73,7 @@ var Views = []view.View{
 		Doc:      "Show what one region of an execution trace waited for, through all goroutines",
 		Examples: []string{"region slowest", "region 1234"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Region),
 	},
 	{
@@ -81,7 +81,7 @@ var Views = []view.View{
 		Doc:      "Show which goroutines ended the waits in matching functions",
 		Examples: []string{"blame 'Mutex.*Lock'", "blame main.fetch limit=40"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Blame),
 	},
 	{
@@ -89,7 +89,7 @@ var Views = []view.View{
 		Doc:      "Show why Ps were idle in an execution trace",
 		Examples: []string{"idle", "idle at=3s..4s"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Idle),
 	},
 	{
@@ -97,7 +97,7 @@ var Views = []view.View{
 		Doc:      "Group the goroutines of an execution trace by start function",
 		Examples: []string{"kinds", "kinds at=3s..4s"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Kinds),
 	},
 	{
@@ -105,7 +105,7 @@ var Views = []view.View{
 		Doc:      "Show an execution trace over time: Ps, requests, goroutines",
 		Examples: []string{"lanes", "lanes at=3s..3.01s focus=fetch limit=40"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at focus ignore limit"),
+		Uses:     "ref at focus ignore limit",
 		Run:      atTrace(Lanes),
 	},
 	{
@@ -113,7 +113,7 @@ var Views = []view.View{
 		Doc:      "Show what one goroutine of an execution trace did",
 		Examples: []string{"goroutine 1", "goroutine 62 at=3s..3.01s"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Goroutine),
 	},
 	{
@@ -122,7 +122,7 @@ var Views = []view.View{
 		Doc:      "Show the longest spans of an execution trace, or write all of them for SQL or Perfetto",
 		Examples: []string{"spans", "spans at=3s..4s limit=40"},
 		Part:     view.Trace,
-		Uses:     view.Keys("ref at limit"),
+		Uses:     "ref at limit",
 		Run:      atTrace(Spans),
 	},
 }
