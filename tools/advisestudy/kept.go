@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,7 @@ func (s *advising) checkKept(ctx context.Context, c caseOf, t *trees, r *result,
 			return err
 		}
 	}
-	failed := map[string]map[string]bool{} // tests that fail without any patch, of the packages looked at
+	without := map[string]map[string]bool{} // tests of the packages looked at, without the patch: whether they pass
 	for i := range fixes {
 		x, k := &fixes[i], &r.Kept[i]
 		if err := apply(ctx, after, x.Patch); err != nil {
@@ -43,20 +44,18 @@ func (s *advising) checkKept(ctx context.Context, c caseOf, t *trees, r *result,
 		}
 		tests := 0
 		for _, pkg := range packages {
-			if failed[pkg] == nil {
-				if failed[pkg], _, err = test(ctx, before, pkg); err != nil {
+			if without[pkg] == nil {
+				if without[pkg], err = test(ctx, before, pkg); err != nil {
 					return err
 				}
 			}
-			now, n, err := test(ctx, after, pkg)
+			now, err := test(ctx, after, pkg)
 			if err != nil {
 				return err
 			}
-			tests += n
-			for name := range now {
-				if !failed[pkg][name] {
-					k.Wrong = fmt.Sprintf("%s of %s fails with it", name, pkg)
-				}
+			tests += len(now) - 1
+			if name, is := broken(without[pkg], now); is {
+				k.Wrong = fmt.Sprintf("%s of %s fails with it", cmp.Or(name, "the test program"), pkg)
 			}
 		}
 		won, err := s.won(ctx, c, t, [2]string{before, after}, x)
@@ -125,29 +124,32 @@ func affected(ctx context.Context, dir, folder string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// test runs the tests of a package, and returns those that fail, and how many there are. A package that does not build fails.
-func test(ctx context.Context, dir, pkg string) (failed map[string]bool, n int, err error) {
-	failed = map[string]bool{}
+// broken returns a test that passes without a patch and fails with it. Where a package needs a server that is not there, it is chance
+// how many of its tests run before it ends, so a test that did not run without the patch says nothing.
+func broken(without, with map[string]bool) (name string, is bool) {
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		if !with[name] && without[name] {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// test runs the tests of a package, and returns whether they pass; "" is the package as a whole, which also fails if it does not build.
+func test(ctx context.Context, dir, pkg string) (passes map[string]bool, err error) {
+	passes = map[string]bool{}
 	out, wrong := study.Command(ctx, dir, "go", "test", "-vet=off", "-count=1", "-timeout=5m", "-json", pkg)
 	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
+		return nil, ctx.Err()
 	}
 	for line := range bytes.Lines(out) {
 		var e struct{ Action, Test string }
-		if json.Unmarshal(line, &e) != nil {
-			continue
-		}
-		if e.Test != "" && (e.Action == "pass" || e.Action == "fail") {
-			n++
-		}
-		if e.Action == "fail" {
-			failed[e.Test] = true // "" is the package as a whole
+		if json.Unmarshal(line, &e) == nil && (e.Action == "pass" || e.Action == "fail") {
+			passes[e.Test] = e.Action == "pass"
 		}
 	}
-	if wrong != nil && len(failed) == 0 {
-		failed[""] = true
-	}
-	return failed, n, nil
+	passes[""] = wrong == nil
+	return passes, nil
 }
 
 type won struct {

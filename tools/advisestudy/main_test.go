@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -413,16 +414,22 @@ func TestKept(t *testing.T) {
 	if want := []string{"example.com/m/p", "example.com/m/q", "example.com/m/r"}; err != nil || !slices.Equal(packages, want) {
 		t.Errorf("affected: %v, %v, want %v", packages, err, want)
 	}
-	failed, n, err := test(ctx, dir, "example.com/m/r")
-	if err != nil || n != 2 || len(failed) != 0 {
-		t.Errorf("before: %v of %d fail, %v", failed, n, err)
+	before, err := test(ctx, dir, "example.com/m/r")
+	if want := map[string]bool{"": true, "TestV": true, "TestOther": true}; err != nil || !maps.Equal(before, want) {
+		t.Errorf("before: %v, %v, want %v", before, err, want)
 	}
 	if err := apply(ctx, dir, patchF); err != nil {
 		t.Fatal(err)
 	}
-	failed, n, err = test(ctx, dir, "example.com/m/r")
-	if err != nil || n != 2 || !failed["TestV"] || failed["TestOther"] {
-		t.Errorf("after: %v of %d fail, %v", failed, n, err)
+	after, err := test(ctx, dir, "example.com/m/r")
+	if want := map[string]bool{"": false, "TestV": false, "TestOther": true}; err != nil || !maps.Equal(after, want) {
+		t.Errorf("after: %v, %v, want %v", after, err, want)
+	}
+	if name, is := broken(before, after); !is || name != "" {
+		t.Errorf("broken is %q, %v", name, is)
+	}
+	if name, is := broken(map[string]bool{"": false, "TestOther": true}, after); is {
+		t.Errorf("%q did not run before, and is said to be broken", name)
 	}
 	if err := apply(ctx, dir, patchF); err == nil {
 		t.Error("a patch applies twice")
@@ -430,8 +437,8 @@ func TestKept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "r", "r.go"), []byte("package r\n\nvar x int = \"\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if failed, _, err = test(ctx, dir, "example.com/m/r"); err != nil || !failed[""] {
-		t.Errorf("a package that does not build: %v, %v", failed, err)
+	if after, err = test(ctx, dir, "example.com/m/r"); err != nil || after[""] || len(after) != 1 {
+		t.Errorf("a package that does not build: %v, %v", after, err)
 	}
 }
 
