@@ -147,6 +147,7 @@ func runTestsFrom(ctx context.Context, begin func() *time.Timer, in gocmd.Comman
 	}
 	s := &suite{tests: make(map[string]outcome)}
 	texts := make(map[string]*strings.Builder)
+	built := make(map[string]string) // what building packages printed: also warnings of a C compiler, which break nothing
 	lines := bufio.NewScanner(&stdout)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -157,8 +158,12 @@ func runTestsFrom(ctx context.Context, begin func() *time.Timer, in gocmd.Comman
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			continue
 		}
-		if e.Action == "build-output" {
-			s.broken += e.Output
+		switch e.Action {
+		case "build-output":
+			built[e.ImportPath] += e.Output
+			continue
+		case "build-fail":
+			s.broken += built[e.ImportPath]
 			continue
 		}
 		name := filepath.Base(e.Package)
