@@ -30,12 +30,11 @@ func (s *Server) ahead() {
 	}
 }
 
-// findAhead adds up what functions cost, which the overview, the ranking, callers and the graph begin with. Then it makes the answer that
-// a page expects to ask for next. Then it
-// opens more calls of the trees that were asked last, until somebody asks: whoever looks closer or filters will want
-// calls that are thinner than those of the first picture. A tenth of it, in which those wanted then are ten times thinner, is
-// what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees. Last it finds
-// the calls that the graph begins with.
+// findAhead works until somebody asks. It adds up what functions cost, which the overview, the ranking, callers and the graph begin with,
+// and makes the answer that a page expects to ask for next. Then it opens more calls of the trees that were asked last: whoever looks
+// closer or filters will want calls that are thinner than those of the first picture. A tenth of it, in which those wanted then are ten
+// times thinner, is what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees.
+// Last it finds the calls that the graph begins with.
 func (s *Server) findAhead(next *expected, enough func() bool) {
 	if l := s.whole.Load(); l != nil && !profileview.SumAhead(l.rec, l.q, enough) {
 		return
