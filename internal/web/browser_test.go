@@ -135,6 +135,33 @@ func TestPageZoomAhead(t *testing.T) {
 	if got := eval[string](p, `document.documentElement.dataset.asking`); got != "0" {
 		t.Errorf("%s answers are awaited", got)
 	}
+
+	// A picture that takes longer than the lines in the panel is not given up for those.
+	p.key("r")
+	p.settled()
+	eval[bool](p, `
+		window.pictures = 0;
+		window.lines = false;
+		window.fetch = ((real) => async (url, options) => {
+			if (String(url).includes("/api/flame?root=")) {
+				window.pictures++;
+				await new Promise((go, stop) => {
+					options.signal.addEventListener("abort", () => stop(options.signal.reason));
+					window.release = go;
+				});
+			} else if (String(url).includes("/api/lines") || String(url).includes("/api/list")) window.lines = true;
+			return real(url, options);
+		})(window.fetch);
+		true`)
+	p.point(0.2, 3, 1)
+	p.wait(`window.pictures === 1 && window.lines`)
+	p.point(0.2, 3, 2)
+	p.wait(`location.search.includes("root=")`)
+	eval[bool](p, `window.release(); true`)
+	p.settled()
+	if n := eval[int](p, `window.pictures`); n != 1 {
+		t.Errorf("the server was asked %d times for a picture that takes long", n)
+	}
 }
 
 // Zooming, searching and filtering change the URL, and going back undoes them.

@@ -157,12 +157,16 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
     setAnswer((a) => ({ ...a, waiting: true }));
     const ask = () => {
       busy(1);
-      const ahead = coming;
-      coming = undefined;
       let got: Promise<unknown>;
-      if (ahead?.key === key) ({ got, stop } = ahead);
-      else {
-        ahead?.stop.abort();
+      if (coming?.key === key) {
+        ({ got, stop } = coming);
+        coming = undefined;
+      } else {
+        // What waits before it is asked for, such as the lines in the panel, comes with a selection and does not say that something else is wanted.
+        if (delay === 0) {
+          coming?.stop.abort();
+          coming = undefined;
+        }
         got = kind === "json" ? api.json<T>(path, pairs, stop.signal) : api.text(path, pairs, stop.signal);
       }
       (got as Promise<T>)
