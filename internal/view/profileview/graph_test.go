@@ -14,7 +14,7 @@ import (
 
 // TestGraphOnCores holds that the graph is the same, in the same order, on however many cores the calls are found.
 func TestGraphOnCores(t *testing.T) {
-	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 65_000, Functions: 300}))
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 125_000, Functions: 300}))
 	if err != nil {
 		t.Fatal(err)
 	}
