@@ -141,9 +141,9 @@ func mostly(p *advise.Pass, c *cost.Cost) bool {
 	return 2*c[cost.ObjectsMade] > p.Costs.Total[cost.ObjectsMade] || 2*c[cost.BytesMade] > p.Costs.Total[cost.BytesMade]
 }
 
-// copyForCaller reports whether a statement makes the slice that the function returns, of the exact size of what is copied into it from
-// memory that the function did not allocate: a parameter, a field, or what a call returned, such as the bytes of a buffer from a pool.
-// Code that was tuned ends with that one allocation.
+// copyForCaller reports whether a statement makes a slice of just the right size, into which the function copies memory that it did not
+// allocate, and which it returns. That memory is a parameter, a field, or the result of a call, such as the bytes of a pooled buffer. This
+// one allocation is what is left in tuned code.
 func copyForCaller(f *code.Func, n ast.Node) bool {
 	st, ok := f.Statement(n).(*ast.AssignStmt)
 	if !ok || len(st.Lhs) != 1 || len(st.Rhs) != 1 {
