@@ -43,7 +43,7 @@ func (s *start) short(inverted bool) bool {
 }
 
 // add adds the strand of a start if it is short.
-func (g *strandGroup) add(s start, stack profile.Stack, value int64) {
+func (g *strandGroup) add(s start, stack *profile.Stack, value int64) {
 	if g.failed || !s.short(g.inverted) {
 		return
 	}

@@ -13,9 +13,9 @@ import (
 const noStack = "[no stack]"
 
 // Folded returns the stacks of t, whose number is only known at the end.
-func (t *Tree) Folded(total int64) iter.Seq[*report.FoldedStack] {
+func (t *Tree) Folded() iter.Seq[*report.FoldedStack] {
 	t.mergeByText()
-	t.grow(max(1, total/1024), nil)
+	t.grow(1.0/1024, nil)
 	return t.fold
 }
 
@@ -95,7 +95,7 @@ func (t *Tree) foldWaiting(c *Call, s *report.FoldedStack, yield func(*report.Fo
 		from := len(frames)
 		last := c.Frame
 		for left.Left > 0 {
-			f, _ := t.take(&left, stack)
+			f, _ := t.take(&left, &stack)
 			if !t.Collapse || f != last {
 				frames = append(frames, f)
 			}

@@ -146,7 +146,7 @@ func byFunction(t *testing.T, p *profile.Profile, k int, collapse bool) string {
 	m := Measure{Profile: p, Type: k}
 	tree := NewTree(m, NewFrameTable(p, Detail{Function: true}, nil), collapse)
 	var b strings.Builder
-	if err := (&report.Folded{Each: tree.Folded(m.Total())}).WriteText(&b); err != nil {
+	if err := (&report.Folded{Each: tree.Folded()}).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

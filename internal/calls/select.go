@@ -131,10 +131,10 @@ func (t *Tree) meetAgain() {
 func (t *Tree) meet(sample uint32, path []uint32, open []bool) {
 	stack := t.Profile.StackAt(int(sample))
 	s := &strand{Left: uint32(stack.Len())}
-	t.skip(s, stack)
+	t.skip(s, &stack)
 	above := t.Nodes[RootCall].Frame
 	for _, at := range slices.Backward(path) {
-		frame, inline, _ := t.next(above, s, stack)
+		frame, inline, _ := t.next(above, s, &stack)
 		if open[at] && !inline {
 			t.Nodes[at].Called, open[at] = true, false
 		}

@@ -110,7 +110,8 @@ func (x *startPart) look(from, to int) {
 		}
 		s := start{sample: uint32(i), at: uint32(at), depth: uint32(depth)}
 		if x.several {
-			frames := t.Table.Of(t.Profile.StackAt(i).At(at))
+			stack := t.Profile.StackAt(i)
+			frames := t.Table.Of(stack.At(at))
 			line := slices.Index(frames, x.frame)
 			s.above, s.below = uint16(line), uint16(len(frames)-1-line)
 		}
@@ -118,7 +119,7 @@ func (x *startPart) look(from, to int) {
 		if t.Before == nil && (s.short(false) || s.short(true)) {
 			stack := t.Profile.StackAt(i)
 			for _, g := range x.both {
-				g.add(s, stack, t.Values[i])
+				g.add(s, &stack, t.Values[i])
 			}
 		}
 	}

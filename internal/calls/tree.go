@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/unit"
@@ -26,6 +27,7 @@ type Tree struct {
 	Ratio    float64           // by which before is scaled
 	Collapse bool              // a frame that calls itself is one
 	Inverted bool              // callees above their callers
+	positive bool              // each sample weighs its value, and there are no values before
 	partial  bool              // stacks begin at starts; else at their outermost frames
 	starts   []start
 	samples  []uint32 // by number in the tree, where several samples are one there; nil where each is itself
@@ -108,33 +110,47 @@ func NewTree(m Measure, table *FrameTable, collapse bool) *Tree {
 	return &Tree{Profile: m.Profile, Table: table, Values: m.Profile.Values(m.Type), Collapse: collapse, Ratio: 1}
 }
 
-// grow puts all samples into the tree and opens the calls that weigh at least open. When enough, which may be nil, says so before that is
-// done, there is no tree, and grow returns false. With enough it takes one core.
-func (t *Tree) grow(open int64, enough func() bool) bool {
+// grow puts all samples into the tree and opens the calls that weigh at least a share of the whole. When enough, which may be nil, says so
+// before that is done, there is no tree, and grow returns false. With enough it takes one core.
+func (t *Tree) grow(share float64, enough func() bool) bool {
+	sum := t.enterAll()
+	t.positive = t.Before == nil && sum.Value == sum.Weight && sum.Weight < math.MaxInt64
+	if !t.growFrom(leastOf(sum, share), enough) {
+		t.Nodes = nil
+		return false
+	}
+	t.addUp()
+	return true
+}
+
+// walkedFrom is from how many samples on it pays to find out with some of them which calls will open. Tests do so with fewer.
+var walkedFrom = 1 << 14
+
+// growFrom does so with the samples that have been entered.
+func (t *Tree) growFrom(open int64, enough func() bool) bool {
+	const part = 32
 	t.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
-	t.enterAll()
-	const many, part = 1 << 14, 32
 	todo := []opening{{RootCall, 0, uint32(len(t.Entries))}}
-	if len(t.Entries) > many {
-		// Some of the samples tell which calls will open, and a little more. All of them then go through those as many
-		// at a time as there are cores, and what is left to do for them is little.
+	if len(t.Entries) > walkedFrom {
+		// Some of the samples tell which calls will open, and a little more; of those, some tell the same, until they are
+		// few. All of them then go through those calls, as many at a time as there are cores, and what is left to do for
+		// them is little.
 		some := *t
-		some.Entries = nil
+		some.Entries = make([]Entry, 0, len(t.Entries)/part+1)
+		var sum Sum
 		for i := 0; i < len(t.Entries); i += part {
 			some.Entries = append(some.Entries, t.Entries[i])
+			t.Add(&sum, t.Entries[i].Sample)
 		}
-		if !some.openAll([]opening{{RootCall, 0, uint32(len(some.Entries))}}, max(1, open/part/2), enough) {
-			t.Nodes = nil
+		// What less than two of them weigh would be chance.
+		least := max(open/part/2, 2*(sum.Weight/int64(len(some.Entries))), 1)
+		if !some.growFrom(least, enough) {
 			return false
 		}
-		t.Nodes = some.Nodes
-		for i := range t.Nodes {
-			c := &t.Nodes[i]
-			c.First, c.End, c.Flat = 0, 0, Sum{}
-		}
+		some.addUp()
+		t.Nodes = some.outline(least)
 		var done bool
 		if todo, done = t.walkAll(enough); !done {
-			t.Nodes = nil
 			return false
 		}
 		for at := range t.Nodes {
@@ -143,40 +159,71 @@ func (t *Tree) grow(open int64, enough func() bool) bool {
 			}
 		}
 	}
-	if !t.openAll(todo, open, enough) {
-		t.Nodes = nil
-		return false
-	}
-	t.addUp()
-	return true
+	return t.openAll(todo, open, enough)
 }
 
-// enterAll puts all samples that count at the root.
-func (t *Tree) enterAll() {
+// outline returns the calls of the tree without its entries. Those that weigh less than open are closed in it.
+func (t *Tree) outline(open int64) []Call {
+	calls := make([]Call, 0, len(t.Nodes))
+	number := make([]uint32, len(t.Nodes)) // of the new calls
+	for at := range t.Nodes {
+		c := t.Nodes[at]
+		if at != RootCall {
+			if c.Parent = number[c.Parent]; !calls[c.Parent].Opened {
+				number[at] = c.Parent
+				continue
+			}
+			above := &calls[c.Parent]
+			c.next, above.child = above.child, uint32(len(calls))
+		}
+		c.Opened = c.Opened && t.Sums[at].Weight >= open
+		c.First, c.End, c.Flat, c.child = 0, 0, Sum{}, 0
+		number[at] = uint32(len(calls))
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// enterAll puts all samples that count at the root, and returns what they come to.
+func (t *Tree) enterAll() (all Sum) {
 	if t.partial {
 		t.Entries = make([]Entry, len(t.starts))
 		for i := range t.Entries {
 			from := &t.starts[i]
 			t.Entries[i] = Entry{from.sample, from.strand(t.Inverted)}
+			t.Add(&all, from.sample)
 		}
-		return
+		return all
 	}
 	t.Entries = make([]Entry, len(t.Values))
+	var mu sync.Mutex
+	some := false // do not count
 	inParts(len(t.Entries), func() func(from, to int) {
+		var stack profile.Stack
 		return func(from, to int) {
+			var sum Sum
+			none := false
 			for i := from; i < to; i++ {
 				e := &t.Entries[i]
 				if e.Sample = uint32(i); !t.counts(e.Sample) {
-					e.Sample = nobody
+					e.Sample, none = nobody, true
 					continue
 				}
-				stack := t.Profile.StackAt(i)
+				t.Add(&sum, e.Sample)
+				t.Profile.ReadStack(i, &stack)
 				e.Left = uint32(stack.Len())
-				t.skip(&e.strand, stack)
+				t.skip(&e.strand, &stack)
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			all.add(&sum)
+			some = some || none
 		}
 	})
-	t.Entries = slices.DeleteFunc(t.Entries, func(e Entry) bool { return e.Sample == nobody })
+	if some {
+		t.Entries = slices.DeleteFunc(t.Entries, func(e Entry) bool { return e.Sample == nobody })
+	}
+	return all
 }
 
 // nobody is no sample.
@@ -190,13 +237,13 @@ func (t *Tree) counts(sample uint32) bool {
 // Find returns the call that path leads to, with all below it open that weighs at least a share of it.
 func (t *Tree) Find(path string, share float64) (uint32, error) {
 	if t.Nodes == nil {
-		t.grow(t.leastOf(share), nil)
+		t.grow(share, nil)
 	}
 	at, ok := t.Follow(RootCall, path)
 	if !ok {
 		return 0, fmt.Errorf("no call %s", path)
 	}
-	open := max(1, int64(float64(t.Sums[at].Weight)*share))
+	open := leastOf(t.Sums[at], share)
 	t.OpenCalls(t.Closed(at, open), open, nil)
 	return at, nil
 }
@@ -204,23 +251,11 @@ func (t *Tree) Find(path string, share float64) (uint32, error) {
 // FindAhead opens all calls that weigh at least a share of the whole before anybody asks, on one core. It returns false, and leaves no
 // tree, when enough says so before it is done.
 func (t *Tree) FindAhead(share float64, enough func() bool) bool {
-	return t.Nodes != nil || t.grow(t.leastOf(share), enough)
+	return t.Nodes != nil || t.grow(share, enough)
 }
 
-// leastOf returns what weighs a share of the whole, before the tree has grown.
-func (t *Tree) leastOf(share float64) int64 {
-	var sum Sum
-	if t.partial {
-		for i := range t.starts {
-			t.Add(&sum, t.starts[i].sample)
-		}
-	} else {
-		for i := range t.Values {
-			t.Add(&sum, uint32(i))
-		}
-	}
-	return max(1, int64(float64(sum.Weight)*share))
-}
+// leastOf returns what weighs a share of a sum.
+func leastOf(s Sum, share float64) int64 { return max(1, int64(float64(s.Weight)*share)) }
 
 // Closed returns the calls from one on down that weigh at least so much and are not open.
 func (t *Tree) Closed(at uint32, weight int64) []uint32 {
@@ -278,12 +313,12 @@ func (t *Tree) addUp() {
 	}
 }
 
-// stackOf returns the stack of a sample in the tree.
-func (t *Tree) stackOf(sample uint32) profile.Stack {
+// readStack makes s the stack of a sample in the tree.
+func (t *Tree) readStack(sample uint32, s *profile.Stack) {
 	if t.samples != nil {
 		sample = t.samples[sample]
 	}
-	return t.Profile.StackAt(int(sample))
+	t.Profile.ReadStack(int(sample), s)
 }
 
 // Add adds a sample to a sum.
@@ -303,7 +338,7 @@ func (t *Tree) Add(s *Sum, sample uint32) {
 }
 
 // location returns the next location of s.
-func (t *Tree) location(s *strand, stack profile.Stack) uint32 {
+func (t *Tree) location(s *strand, stack *profile.Stack) uint32 {
 	if t.Inverted {
 		return stack.At(stack.Len() - int(s.Left))
 	}
@@ -311,14 +346,14 @@ func (t *Tree) location(s *strand, stack profile.Stack) uint32 {
 }
 
 // skip passes locations that have no frames.
-func (t *Tree) skip(s *strand, stack profile.Stack) {
+func (t *Tree) skip(s *strand, stack *profile.Stack) {
 	for t.Table.gaps && s.Left > 0 && len(t.Table.Of(t.location(s, stack))) == 0 {
 		s.Left--
 	}
 }
 
 // take takes the next frame off s and says whether it is inlined.
-func (t *Tree) take(s *strand, stack profile.Stack) (frame int32, inline bool) {
+func (t *Tree) take(s *strand, stack *profile.Stack) (frame int32, inline bool) {
 	l := t.location(s, stack)
 	if f := t.Table.only[l]; f >= 0 {
 		s.Left--
@@ -339,7 +374,7 @@ func (t *Tree) take(s *strand, stack profile.Stack) (frame int32, inline bool) {
 }
 
 // next takes the frame below another one off s and says whether it is inlined, or ok is false at the end.
-func (t *Tree) next(above int32, s *strand, stack profile.Stack) (frame int32, inline, ok bool) {
+func (t *Tree) next(above int32, s *strand, stack *profile.Stack) (frame int32, inline, ok bool) {
 	for s.Left > 0 {
 		if frame, inline = t.take(s, stack); !t.Collapse || frame != above {
 			return frame, inline, true

@@ -72,7 +72,8 @@ type callChild struct {
 }
 
 func newCallIndex(nodes []Call) callIndex {
-	x := make(callIndex, 2<<bits.Len(uint(len(nodes))))
+	n := uint(len(nodes))
+	x := make(callIndex, 1<<bits.Len(n+n/2)) // a third is free at least; a larger one is less in the cache
 	for at := 1; at < len(nodes); at++ {
 		c := &nodes[at]
 		*x.slot(c.Parent, c.Frame) = callChild{c.Parent, c.Frame, uint32(at), c.Opened}
@@ -93,11 +94,13 @@ func (x callIndex) slot(at uint32, frame int32) *callChild {
 // A walker takes entries down through the open calls of a tree, which it does not change, so that there can be several.
 type walker struct {
 	t     *Tree
+	stack profile.Stack // of the entry that it takes
 	index callIndex
 	roots []rootWay // by root of stacks
 	paths []shortcut
-	met   []met // by call, what the entries met
-	flat  []Sum // by call, of the entries that wait or end there
+	met   []met   // by call, what the entries met
+	flat  []Sum   // by call, of the entries that wait or end there
+	value []int64 // the same in a quarter of the memory, if the tree is positive
 }
 
 // A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
@@ -118,7 +121,12 @@ const numShortcuts = 1 << 14 // 512 kB, to stay in the cache; a new one takes th
 
 func newWalker(t *Tree, index callIndex) *walker {
 	n := len(t.Nodes)
-	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n), flat: make([]Sum, n)}
+	w := &walker{t: t, index: index, paths: make([]shortcut, numShortcuts), met: make([]met, n)}
+	if t.positive {
+		w.value = make([]int64, n)
+	} else {
+		w.flat = make([]Sum, n)
+	}
 	if !t.Inverted && !t.partial {
 		w.roots = make([]rootWay, t.Profile.NumRoots())
 	}
@@ -138,7 +146,8 @@ type rootWay struct {
 // if the call is open and the entry has to go on from there.
 func (w *walker) walk(e *Entry) uint32 {
 	t := w.t
-	s, stack := &e.strand, t.stackOf(e.Sample)
+	t.readStack(e.Sample, &w.stack)
+	s, stack := &e.strand, &w.stack
 	at, opened, there := w.enter(s, stack)
 	for there && opened {
 		run, n := stack.Run(int(s.Left), t.Inverted)
@@ -181,12 +190,16 @@ func (w *walker) walk(e *Entry) uint32 {
 	if !there && s.Left > 0 {
 		return 2*at + 1
 	}
-	t.Add(&w.flat[at], e.Sample)
+	if w.value != nil {
+		w.value[at] += t.Values[e.Sample]
+	} else {
+		t.Add(&w.flat[at], e.Sample)
+	}
 	return 2 * at
 }
 
 // enter takes a strand as far as the root of its stack leads.
-func (w *walker) enter(s *strand, stack profile.Stack) (at uint32, opened, there bool) {
+func (w *walker) enter(s *strand, stack *profile.Stack) (at uint32, opened, there bool) {
 	at, opened, there = RootCall, true, true
 	root, ok := stack.Root()
 	if !ok || w.roots == nil {
@@ -212,7 +225,21 @@ func (w *walker) enter(s *strand, stack profile.Stack) (at uint32, opened, there
 
 // step takes a strand from an open call to the one below. It stays where it is when it ends there, or when there is
 // none yet.
-func (w *walker) step(at uint32, s *strand, stack profile.Stack) (to uint32, opened, there bool) {
+func (w *walker) step(at uint32, s *strand, stack *profile.Stack) (to uint32, opened, there bool) {
+	t := w.t
+	if s.line == 0 && s.Left > 0 && !t.Collapse {
+		// Nearly all locations have one frame.
+		if frame := t.Table.only[t.location(s, stack)]; frame >= 0 {
+			below := w.index.slot(at, frame)
+			if below.call == 0 {
+				return at, true, false
+			}
+			s.Left--
+			t.skip(s, stack)
+			w.met[below.call].Called = true
+			return below.call, below.opened, true
+		}
+	}
 	before := *s
 	above := int32(anyFrame)
 	if w.t.Collapse {
@@ -243,6 +270,11 @@ func (w *walker) tell() {
 		c := &w.t.Nodes[at]
 		c.Called = c.Called || m.Called
 		c.Inlined = c.Inlined || m.Inlined
-		c.Flat.add(&w.flat[at])
+		if w.value != nil {
+			c.Flat.Value += w.value[at]
+			c.Flat.Weight += w.value[at]
+		} else {
+			c.Flat.add(&w.flat[at])
+		}
 	}
 }

@@ -77,7 +77,8 @@ func (r *idReader) add(t *stackTable, ids []byte) (uint32, error) {
 	}
 	at, err := t.add(packed)
 	if err == nil && start >= 0 && !r.wide {
-		if root, ok := t.stack(at).Root(); ok {
+		stack := t.stack(at)
+		if root, ok := stack.Root(); ok {
 			r.roots.add(ids[start:], uint32(root))
 		}
 	}

@@ -156,7 +156,7 @@ func (s *mergeSource) addSample(sample *mergeSample) (err error) {
 func (s *mergeSource) pack(buf []byte, i int) []byte {
 	stack := s.p.StackAt(i)
 	start := len(buf)
-	if out, ok := s.packShared(buf, stack); ok {
+	if out, ok := s.packShared(buf, &stack); ok {
 		return out
 	}
 	s.stack = stack.Append(s.stack[:0])
@@ -168,7 +168,7 @@ func (s *mergeSource) pack(buf []byte, i int) []byte {
 }
 
 // packShared does the same for a narrow stack that has a root or is shorter than one, unless it does not fit two bytes any more.
-func (s *mergeSource) packShared(buf []byte, stack Stack) ([]byte, bool) {
+func (s *mergeSource) packShared(buf []byte, stack *Stack) ([]byte, bool) {
 	if stack.wide || stack.root == noRoot && stack.depth >= RootDepth {
 		return buf, false
 	}
@@ -191,7 +191,7 @@ func (s *mergeSource) packShared(buf []byte, stack Stack) ([]byte, bool) {
 }
 
 // root returns what the root of a narrow stack has become, which is found out once for all stacks that have it.
-func (s *mergeSource) root(stack Stack) *mappedRoot {
+func (s *mergeSource) root(stack *Stack) *mappedRoot {
 	if s.roots == nil {
 		s.roots = make([]mappedRoot, s.p.NumRoots())
 	}

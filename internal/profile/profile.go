@@ -155,7 +155,8 @@ func (p *Profile) NumStacks() int {
 	x := newStackIndex(&stackTable{})
 	var packed []byte
 	for i := range p.stack {
-		packed = p.StackAt(i).appendPacked(packed[:0])
+		stack := p.StackAt(i)
+		packed = stack.appendPacked(packed[:0])
 		if _, err := x.intern(packed); err != nil {
 			return len(p.stack) // cannot happen: all stacks are in one table already
 		}
@@ -169,8 +170,24 @@ func (p *Profile) Depth(i int) int {
 	return head.depth
 }
 
+// Fetch reads the beginning of the stacks of samples, so that they are in the cache. Whoever goes from stack to stack waits for each
+// that is elsewhere in memory. These reads do not depend on each other, so that a processor does many at the same time. What Fetch
+// returns only makes sure that the compiler keeps them. It overwrites samples.
+func (p *Profile) Fetch(samples []uint32) (read byte) {
+	for i, s := range samples {
+		samples[i] = p.stack[s]
+	}
+	for _, at := range samples {
+		read ^= p.stacks.get(at)[0]
+	}
+	return read
+}
+
 // StackAt returns the stack of sample i where it is, for those who look at a part of it.
 func (p *Profile) StackAt(i int) Stack { return p.stacks.stack(p.stack[i]) }
+
+// ReadStack makes s the stack of sample i.
+func (p *Profile) ReadStack(i int, s *Stack) { p.stacks.read(p.stack[i], s) }
 
 // Values returns the values of all samples for sample type k. The slice is shared and must not be written to.
 func (p *Profile) Values(k int) []int64 { return p.values[k] }

@@ -286,7 +286,8 @@ func (d *decoder) resolveStacks(locations []Location, of *indexOf, lenient bool)
 	b.stacks = &stackTable{}
 	var stack []uint32
 	for i, at := range b.stack {
-		stack = old.stack(at).Append(stack[:0])
+		packed := old.stack(at)
+		stack = packed.Append(stack[:0])
 		for j, n := range stack {
 			id := d.ids.numbers.id(n + 1)
 			l, ok := of.get(id)

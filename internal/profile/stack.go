@@ -14,13 +14,13 @@ type Stack struct {
 
 const noRoot = -1
 
-func (s Stack) size() int { return stackHead{wide: s.wide}.size() }
+func (s *Stack) size() int { return stackHead{wide: s.wide}.size() }
 
 // Len returns how many locations there are.
-func (s Stack) Len() int { return s.depth }
+func (s *Stack) Len() int { return s.depth }
 
 // At returns the index of a location, counted from the leaf.
-func (s Stack) At(i int) uint32 {
+func (s *Stack) At(i int) uint32 {
 	b := s.own
 	if i >= s.n {
 		b, i = s.rest, i-s.n
@@ -33,10 +33,10 @@ func (s Stack) At(i int) uint32 {
 }
 
 // Root returns the number of the root of the stack, whose locations are its outermost ones, or false when it has none.
-func (s Stack) Root() (n int, ok bool) { return s.root, s.root != noRoot }
+func (s *Stack) Root() (n int, ok bool) { return s.root, s.root != noRoot }
 
 // AppendOwn appends the indexes of the locations that are not those of the root, from the leaf.
-func (s Stack) AppendOwn(buf []uint32) []uint32 {
+func (s *Stack) AppendOwn(buf []uint32) []uint32 {
 	if s.wide {
 		return unpack24(buf, s.own, s.n)
 	}
@@ -44,7 +44,7 @@ func (s Stack) AppendOwn(buf []uint32) []uint32 {
 }
 
 // Append appends the indexes of all locations, from the leaf.
-func (s Stack) Append(buf []uint32) []uint32 {
+func (s *Stack) Append(buf []uint32) []uint32 {
 	if buf = s.AppendOwn(buf); s.root == noRoot {
 		return buf
 	}
@@ -90,7 +90,8 @@ func (p *Profile) HasAny(i int, set *LocationSet) bool {
 		head, at = binary.Uvarint(packed)
 	}
 	if head&headWide != 0 {
-		return p.StackAt(i).hasAny(set)
+		stack := p.StackAt(i)
+		return stack.hasAny(set)
 	}
 	n := 2 * int(head>>headBits)
 	b := packed[at:]
@@ -115,7 +116,7 @@ func (p *Profile) HasAny(i int, set *LocationSet) bool {
 	return false
 }
 
-func (s Stack) hasAny(set *LocationSet) bool {
+func (s *Stack) hasAny(set *LocationSet) bool {
 	if s.root != noRoot && set.roots[s.root] != 0 {
 		return true
 	}
@@ -133,7 +134,8 @@ func (p *Profile) Outermost(i int, set *LocationSet) (at, depth int) {
 	packed := p.stacks.get(p.stack[i])
 	head, body := headOf(packed)
 	if head.wide {
-		return p.StackAt(i).outermost(set), head.depth
+		stack := p.StackAt(i)
+		return stack.outermost(set), head.depth
 	}
 	n := head.depth
 	if head.shared {
@@ -156,7 +158,7 @@ func (p *Profile) Outermost(i int, set *LocationSet) (at, depth int) {
 	return n, head.depth
 }
 
-func (s Stack) outermost(set *LocationSet) int {
+func (s *Stack) outermost(set *LocationSet) int {
 	if s.root != noRoot && set.roots[s.root] != 0 {
 		return s.n + int(set.roots[s.root]) - 1
 	}
@@ -173,7 +175,7 @@ type Run [2]uint64
 
 // Run returns the next locations of a stack of which left are left, from the root, or from the leaf when it is
 // inverted, and how many they are; 0 when few are left.
-func (s Stack) Run(left int, inverted bool) (Run, int) {
+func (s *Stack) Run(left int, inverted bool) (Run, int) {
 	n, size, mask := 8, 2, ^uint64(0)
 	if s.wide {
 		n, size, mask = 5, 3, ^uint64(0)>>8

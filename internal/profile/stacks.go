@@ -96,16 +96,23 @@ func (t *stackTable) get(at uint32) []byte {
 }
 
 // stack returns the stack at a place that add returned.
-func (t *stackTable) stack(at uint32) Stack {
+func (t *stackTable) stack(at uint32) (s Stack) {
+	t.read(at, &s)
+	return s
+}
+
+// read does so without a copy.
+func (t *stackTable) read(at uint32, s *Stack) {
 	head, body := headOf(t.get(at))
-	s := Stack{own: body, n: head.depth, depth: head.depth, root: noRoot, wide: head.wide}
-	if head.shared {
+	s.own, s.n, s.depth, s.root, s.wide = body, head.depth, head.depth, noRoot, head.wide
+	if !head.shared {
+		s.rest = nil
+	} else {
 		s.n -= RootDepth
 		i := head.size() * s.n
 		s.root = t.roots.id(uint32(body[i])|uint32(body[i+1])<<8, head.wide)
 		s.rest, _ = t.roots.get(s.root)
 	}
-	return s
 }
 
 // unpack appends the indexes of the locations of the stack at a place. It does what Stack.Append does, for those who ask it
@@ -115,14 +122,16 @@ func (t *stackTable) unpack(buf []uint32, at uint32) []uint32 {
 	head, n := uint(packed[0]), 1
 	if head >= 0x80 {
 		if head = head&0x7f | uint(packed[1])<<7; packed[1] >= 0x80 {
-			return t.stack(at).Append(buf)
+			stack := t.stack(at)
+			return stack.Append(buf)
 		}
 		n = 2
 	}
 	own, body := int(head>>headBits), packed[n:]
 	switch {
 	case head&headWide != 0:
-		return t.stack(at).Append(buf)
+		stack := t.stack(at)
+		return stack.Append(buf)
 	case head&headShared == 0:
 		return unpack16(buf, body, own)
 	}
@@ -202,7 +211,7 @@ func headOf(packed []byte) (stackHead, []byte) {
 }
 
 // appendPacked appends s, packed.
-func (s Stack) appendPacked(buf []byte) []byte {
+func (s *Stack) appendPacked(buf []byte) []byte {
 	size := s.size()
 	head := uint64(s.depth) << headBits
 	if s.wide {

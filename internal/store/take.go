@@ -70,7 +70,7 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	}
 	if limits.Depth > 0 {
 		for i := range p.NumSamples() {
-			if err := check("frames in a stack", int64(p.StackAt(i).Len()), limits.Depth); err != nil {
+			if err := check("frames in a stack", int64(p.Depth(i)), limits.Depth); err != nil {
 				return err
 			}
 		}

@@ -89,7 +89,7 @@ func TestHistoryAndDeploys(t *testing.T) {
 						continue
 					}
 					for i, n := range u.Parsed.Values(0) {
-						if all[version] += float64(n); u.Parsed.StackAt(i).Len() == 2 {
+						if all[version] += float64(n); u.Parsed.Depth(i) == 2 {
 							slow[version] += float64(n)
 						}
 					}

@@ -126,7 +126,8 @@ func (a *stackAdder) add(samples []int, keys []uint64, out []uint32) {
 		frames, stacks = frames[:0], stacks[:0]
 		for len(samples) > 0 && len(frames) < addTogether {
 			from := len(frames)
-			frames = a.p.StackAt(samples[0]).Append(frames)
+			stack := a.p.StackAt(samples[0])
+			frames = stack.Append(frames)
 			slices.Reverse(frames[from:])
 			stacks = append(stacks, newStack{samples[0], from, len(frames)})
 			samples = samples[1:]

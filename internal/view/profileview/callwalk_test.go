@@ -35,7 +35,7 @@ func TestNarrowAndWideRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := p.StackAt(0), p.StackAt(1); outermost(t, a, false) != outermost(t, b, false) || outermost(t, a, true) != outermost(t, b, true) {
+	if a, b := p.StackAt(0), p.StackAt(1); outermost(t, &a, false) != outermost(t, &b, false) || outermost(t, &a, true) != outermost(t, &b, true) {
 		t.Fatal("the runs differ, so that this tests nothing")
 	}
 	for _, q := range []query.Query{{}, {Invert: true}} {
@@ -64,7 +64,7 @@ func TestNarrowAndWideRuns(t *testing.T) {
 	}
 }
 
-func outermost(t *testing.T, s profile.Stack, inverted bool) profile.Run {
+func outermost(t *testing.T, s *profile.Stack, inverted bool) profile.Run {
 	t.Helper()
 	run, n := s.Run(s.Len(), inverted)
 	if n == 0 {

@@ -16,5 +16,5 @@ func Folded(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &report.Folded{Head: a.head, Each: t.Folded(a.Total())}, nil
+	return &report.Folded{Head: a.head, Each: t.Folded()}, nil
 }

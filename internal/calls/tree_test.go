@@ -1,0 +1,70 @@
+package calls
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/profile/profiletest"
+)
+
+// TestTreeOfManySamples compares trees that some of the samples, and some of those, were asked about first with trees of all samples,
+// level by level.
+func TestTreeOfManySamples(t *testing.T) {
+	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 40_000, Functions: 300}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := NewFrameTable(p, Detail{Function: true}, nil)
+	plain := p.Values(0)
+	signed, huge, before := make([]int64, len(plain)), make([]int64, len(plain)), make([]int64, len(plain))
+	for i, v := range plain {
+		signed[i], huge[i], before[len(plain)-1-i] = v, math.MaxInt64/1000, v
+		if i%3 == 0 {
+			signed[i] = -v
+		}
+		if i%7 == 0 {
+			huge[i] = 0
+		}
+	}
+	const share = 1.0 / 200
+	grown := func(x *Tree, from int) string {
+		defer func(was int) { walkedFrom = was }(walkedFrom)
+		walkedFrom = from
+		x.grow(share, nil)
+		var b strings.Builder
+		x.printOpen(&b, RootCall, leastOf(x.Sums[RootCall], share))
+		return b.String()
+	}
+	for _, inverted := range []bool{false, true} {
+		for _, collapse := range []bool{false, true} {
+			for name, values := range map[string][2][]int64{"plain": {plain}, "signed": {signed}, "huge": {huge}, "diff": {plain, before}} {
+				var got [2]string
+				for i, from := range []int{20, math.MaxInt} {
+					x := NewTree(Measure{Profile: p}, table, collapse)
+					x.Inverted, x.Values, x.Before = inverted, values[0], values[1]
+					got[i] = grown(x, from)
+				}
+				if n := strings.Count(got[1], "\n"); got[0] != got[1] || n < 100 {
+					t.Errorf("%s, inverted %t, collapse %t: %d calls\n%s\nwant %d\n%s", name, inverted, collapse, strings.Count(got[0], "\n"), got[0], n, got[1])
+				}
+			}
+		}
+	}
+}
+
+// printOpen prints a call and those below it that weigh so much.
+func (t *Tree) printOpen(b *strings.Builder, at uint32, open int64) {
+	c := &t.Nodes[at]
+	fmt.Fprintf(b, "%d %t %+v", c.Frame, c.Inline(), t.Sums[at])
+	if t.Sums[at].Weight < open {
+		b.WriteString("\n")
+		return
+	}
+	fmt.Fprintf(b, " %+v %d\n", c.Flat, c.End-c.First)
+	for _, to := range t.Calls(at) {
+		t.printOpen(b, to, open)
+	}
+}
