@@ -92,6 +92,7 @@ func (t *Tree) finderOf(frame int32) *startFinder {
 // A startPart is what is found on the stacks of some samples.
 type startPart struct {
 	*startFinder
+	stack profile.Stack // of one sample
 	found []start
 	both  [2]*strandGroup
 }
@@ -110,16 +111,16 @@ func (x *startPart) look(from, to int) {
 		}
 		s := start{sample: uint32(i), at: uint32(at), depth: uint32(depth)}
 		if x.several {
-			stack := t.Profile.StackAt(i)
-			frames := t.Table.Of(stack.At(at))
+			t.Profile.ReadStack(i, &x.stack)
+			frames := t.Table.Of(x.stack.At(at))
 			line := slices.Index(frames, x.frame)
 			s.above, s.below = uint16(line), uint16(len(frames)-1-line)
 		}
 		x.found = append(x.found, s)
 		if t.Before == nil && (s.short(false) || s.short(true)) {
-			stack := t.Profile.StackAt(i)
+			t.Profile.ReadStack(i, &x.stack)
 			for _, g := range x.both {
-				g.add(s, &stack, t.Values[i])
+				g.add(s, &x.stack, t.Values[i])
 			}
 		}
 	}

@@ -36,28 +36,46 @@ func (t *Tree) walkAll(enough func() bool) (lost []opening, done bool) {
 	for _, w := range walkers {
 		w.tell()
 	}
-	// By call; at each those that rest there, and then those that have to go further.
-	start := make([]uint32, 2*len(t.Nodes)+1)
-	for _, at := range rest {
-		start[at+1]++
-	}
-	for i := 1; i < len(start); i++ {
-		start[i] += start[i-1]
+	return t.sortBy(rest, max(1, len(walkers))), true
+}
+
+// sortBy puts entries in the order of the calls where they rest: twice the call, plus one for those that have to go further, which come
+// after the others. It returns these.
+func (t *Tree) sortBy(rest []uint32, cores int) (lost []opening) {
+	places := make([][]uint32, cores) // by part of the entries: how many rest somewhere, and then the place of the next one
+	inRanges(len(rest), cores, func(part, from, to int) {
+		n := make([]uint32, 2*len(t.Nodes))
+		for _, at := range rest[from:to] {
+			n[at]++
+		}
+		places[part] = n
+	})
+	next := uint32(0)
+	place := func(at int) (from, end uint32) {
+		from = next
+		for _, n := range places {
+			n[at], next = next, next+n[at]
+		}
+		return from, next
 	}
 	for at := range t.Nodes {
 		c := &t.Nodes[at]
-		c.First, c.End = start[2*at], start[2*at+1]
-		if end := start[2*at+2]; end > c.End {
-			lost = append(lost, opening{uint32(at), c.End, end})
+		c.First, c.End = place(2 * at)
+		if from, end := place(2*at + 1); end > from {
+			lost = append(lost, opening{uint32(at), from, end})
 		}
 	}
 	sorted := make([]Entry, len(t.Entries))
-	for i, at := range rest {
-		sorted[start[at]] = t.Entries[i]
-		start[at]++
-	}
+	inRanges(len(rest), cores, func(part, from, to int) {
+		n := places[part]
+		for i := from; i < to; i++ {
+			at := rest[i]
+			sorted[n[at]] = t.Entries[i]
+			n[at]++
+		}
+	})
 	t.Entries = sorted
-	return lost, true
+	return lost
 }
 
 // A callIndex finds calls by the call above and the frame. It is a table with open addressing, and has all that is
