@@ -180,24 +180,7 @@ func (w *walker) walk(e *Entry) uint32 {
 			at, opened = way.to, way.opened
 			continue
 		}
-		// Half of it may be known.
 		from, left := at, s.Left
-		half, h := run.Half(n, t.Inverted)
-		if h > 0 {
-			way := w.shortcut(at, half)
-			if way.leads(at, half, h) {
-				s.Left -= uint32(h)
-				t.skip(s, stack)
-				at, opened = way.to, way.opened
-			} else {
-				for there && opened && (s.Left > left-uint32(h) || s.line > 0) {
-					at, opened, there = w.step(at, s, stack)
-				}
-				if there && s.Left == left-uint32(h) && s.line == 0 {
-					*way = shortcut{half, from, at, uint8(h), opened}
-				}
-			}
-		}
 		for there && opened && (s.Left > left-uint32(n) || s.line > 0) {
 			at, opened, there = w.step(at, s, stack)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRuns checks that equal runs and halves of runs are equal locations, from either end of a stack.
+// TestRuns checks that equal runs are equal locations, from either end of a stack.
 func TestRuns(t *testing.T) {
 	type key struct {
 		run Run
@@ -26,7 +26,7 @@ func TestRuns(t *testing.T) {
 		if _, ok := s.Root(); !ok {
 			t.Fatal("the stack has no root")
 		}
-		depth, wide := s.Len(), s.wide
+		depth := s.Len()
 		for _, inverted := range []bool{false, true} {
 			next := func(left, n int) []uint32 {
 				var out []uint32
@@ -48,7 +48,7 @@ func TestRuns(t *testing.T) {
 				}
 				known[key{run, n}] = want
 			}
-			runs, halves := 0, 0
+			runs := 0
 			for left := depth; left > 0; left-- {
 				run, n := s.Run(left, inverted)
 				if n == 0 {
@@ -56,16 +56,9 @@ func TestRuns(t *testing.T) {
 				}
 				runs++
 				check(left, run, n)
-				if half, h := run.Half(n, inverted); h > 0 {
-					halves++
-					check(left, half, h)
-				}
 			}
-			if runs < 30 || (halves != runs) != wide {
-				t.Errorf("wide %v, inverted %v: %d runs and %d halves", wide, inverted, runs, halves)
-			}
-			if len(known) != runs+halves {
-				t.Errorf("wide %v, inverted %v: %d different runs of %d", wide, inverted, len(known), runs+halves)
+			if runs < 30 || len(known) != runs {
+				t.Errorf("wide %v, inverted %v: %d different runs of %d", s.wide, inverted, len(known), runs)
 			}
 		}
 	}

@@ -205,14 +205,3 @@ func (s *Stack) Run(left int, inverted bool) (Run, int) {
 	}
 	return Run{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]) & mask}, n
 }
-
-// Half returns the first half of a run of n locations, and how many they are; 0 when they are too few.
-func (r Run) Half(n int, inverted bool) (Run, int) {
-	if n != 8 {
-		return Run{}, 0
-	}
-	if inverted {
-		return Run{r[0], 0}, 4
-	}
-	return Run{0, r[1]}, 4
-}
