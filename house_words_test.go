@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -178,5 +179,49 @@ func TestOneSpelling(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// toolFiles are the files of commands that are tools of hone mcp, too: their hints reach callers who type no flags.
+var toolFiles = []string{"advise", "compare", "events", "fix", "gc", "metrics", "profiles", "prove", "race", "record", "trace", "views", "whyalloc"}
+
+// othersFlags are command lines of other programs.
+var othersFlags = regexp.MustCompile(`\b(go test|git log) --?[a-z]+`)
+
+// TestHintsOfTools holds that the hints of these commands name what to set and to run as values.
+func TestHintsOfTools(t *testing.T) {
+	seen := 0
+	eachGoFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		if path.Dir(name) != "internal/cli" || !slices.Contains(toolFiles, strings.TrimSuffix(path.Base(name), ".go")) {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if fn, ok := call.Fun.(*ast.Ident); !ok || fn.Name != "withHint" {
+				return true
+			}
+			seen++
+			for _, arg := range call.Args[1:] {
+				lit, ok := arg.(*ast.BasicLit)
+				if !ok {
+					continue
+				}
+				text, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = othersFlags.ReplaceAllString(text, "")
+				if said := cmp.Or(commandSpelled.FindString(text), flagSpelled.FindString(text)); said != "" {
+					t.Errorf("%s: %q in %q: say it with hint.Option or hint.Command", fset.Position(lit.Pos()), said, text)
+				}
+			}
+			return true
+		})
+	})
+	if seen < 20 {
+		t.Errorf("it looked at %d hints", seen)
 	}
 }

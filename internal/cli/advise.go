@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -176,7 +177,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		return usagef("hone advise -o advice.md writes one for a pull request", "%s: advice cannot be drawn as a picture", out.file)
 	}
 	if f.finding < 0 {
-		return usagef("", "--finding %d: want the number of a finding", f.finding)
+		return wrongValue("finding", strconv.Itoa(f.finding), "want the number of a finding")
 	}
 	workload, err := f.given("advise", cmd.Flags(), test, args)
 	if err != nil {
@@ -201,7 +202,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	} else if f.budget > 0 {
 		return usagef("", "--budget limits runs, but %s is already recorded", strings.Join(args, " "))
 	} else if given := append(build, test...); len(given) > 0 {
-		return usagef("", "%s is for running benchmarks, but %s is already recorded", given[0], strings.Join(args, " "))
+		return usagef("", "%s is for running benchmarks, but %s is already recorded", asTyped(given[0]), strings.Join(args, " "))
 	}
 	for _, ref := range refs {
 		r, err := adviseInput(cmd, sys, f.sourceOpts, ref)
@@ -223,7 +224,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	a, err := advise.Run(cmd.Context(), rules.All, in, advise.Options{Dir: dir, Flags: build, Least: f.least.v, CoreHour: f.coreHour.Price})
 	say.now("")
 	if errors.Is(err, advise.ErrNothing) {
-		return &hinted{fmt.Errorf("%s: %w", open.Naming(refs), err), "record for longer, or put the program under load"}
+		return withHint(fmt.Errorf("%s: %w", open.Naming(refs), err), "record for longer, or put the program under load")
 	}
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -234,11 +235,11 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	a.Refs = refs
 	switch n := len(a.Findings); {
 	case f.finding > 0 && n == 0:
-		return usagef("", "--finding %d: there are no findings", f.finding)
+		return wrongValue("finding", strconv.Itoa(f.finding), "there are no findings")
 	case f.finding > n && n == 1:
-		return usagef("", "--finding %d: there is only one", f.finding)
+		return wrongValue("finding", strconv.Itoa(f.finding), "there is only one")
 	case f.finding > n:
-		return usagef("", "--finding %d: there are only %d", f.finding, n)
+		return wrongValue("finding", strconv.Itoa(f.finding), "there are only %d", n)
 	}
 	a.Show = f.finding
 	if f.all || out.format == "markdown" && f.finding == 0 {
@@ -277,7 +278,7 @@ func moduleDir(sys *System, source string) (string, error) {
 		dir = filepath.Join(sys.Dir, dir)
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return "", usagef("", "--source %s: no such folder", quoted(source))
+		return "", wrongValue("source", source, "no such folder")
 	}
 	return dir, nil
 }

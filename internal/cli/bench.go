@@ -154,7 +154,7 @@ func benchOf(sys *System, ref string) (*recording.Recording, error) {
 	var none *open.NoPartError
 	switch {
 	case errors.As(err, &none):
-		return nil, &hinted{fmt.Errorf("%s has no benchmark lines", ref), "hone record --test PKG -bench . keeps them"}
+		return nil, withHint(fmt.Errorf("%s has no benchmark lines", ref), "hone record --test PKG -bench . keeps them")
 	case err != nil:
 		return nil, openHints(err)
 	}
@@ -170,7 +170,7 @@ func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recordin
 		for _, n := range recording.Benchmarks.In(rec).Notes {
 			note(sys, "%s", n.In(rec.Ref))
 		}
-		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "go test -bench . -count 10 > old.txt makes some"}
+		return withHint(fmt.Errorf("%s: %w", rec.Ref, err), "go test -bench . -count 10 > old.txt makes some")
 	case err != nil:
 		return fmt.Errorf("%s: %w", rec.Ref, err)
 	}

@@ -157,7 +157,7 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 		// The answer is shown as well.
 		file, out.file = out.file, ""
 		if _, err := os.Stat(file); err == nil {
-			return "", "", &hinted{fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove the file"}
+			return "", "", withHint(fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove the file")
 		}
 		return file, "", nil
 	}
@@ -169,7 +169,7 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 func historyDir(ctx context.Context, sys *System) (string, error) {
 	dir, err := git.Command{Dir: sys.Dir}.Line(ctx, "rev-parse", "--git-common-dir")
 	if err != nil {
-		return "", &hinted{errors.New("the benchmark history is kept in a git repository, but this folder is not in one"), "-o FILE.hone saves a run; hone bench OLD.hone NEW.hone shows several"}
+		return "", withHint(errors.New("the benchmark history is kept in a git repository, but this folder is not in one"), "-o FILE.hone saves a run; hone bench OLD.hone NEW.hone shows several")
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(sys.Dir, dir)
@@ -188,7 +188,7 @@ func savedRuns(ctx context.Context, sys *System) ([]string, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, &hinted{errors.New("no benchmark run was saved in this repository"), "hone bench --save runs benchmarks and saves the results"}
+		return nil, withHint(errors.New("no benchmark run was saved in this repository"), "hone bench --save runs benchmarks and saves the results")
 	}
 	slices.Sort(files) // they are named by their times
 	for i, f := range files {
@@ -226,11 +226,11 @@ func benchError(err error, packages []string, run capture.Benchmarks) error {
 	}
 	switch {
 	case errors.Is(err, capture.ErrNoBenchmarks) && run.Bench != "":
-		return &hinted{fmt.Errorf("%w that match %s in %s", err, run.Bench, where), "-bench=. matches all; go test -list Benchmark lists those of a package"}
+		return withHint(fmt.Errorf("%w that match %s in %s", err, run.Bench, where), hint.Option{Name: "bench", Value: "."}, " matches all; go test -list Benchmark lists those of a package")
 	case errors.Is(err, capture.ErrNoBenchmarks):
-		return &hinted{fmt.Errorf("%w in %s", err, where), "./... searches all packages below this folder"}
+		return withHint(fmt.Errorf("%w in %s", err, where), "./... searches all packages below this folder")
 	case errors.As(err, &wrong):
-		return &hinted{err, "go vet and go build report the same"}
+		return withHint(err, "go vet and go build report the same")
 	}
 	return err
 }

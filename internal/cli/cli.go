@@ -184,7 +184,7 @@ func Main(ctx context.Context, sys System, args []string) int {
 	} else {
 		text := err.Error()
 		var bad *badValue
-		if errors.As(err, &bad) && sys.Env(readerVariable) == readerTools {
+		if errors.As(err, &bad) && sys.forTools() {
 			text = bad.spell(sys.speller())
 		}
 		fmt.Fprintf(sys.Err, "hone: %s\n", render.Message(text))
@@ -310,13 +310,8 @@ func usagef(hint, format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...), hint}
 }
 
-// A hinted error knows the next step.
-type hinted struct {
-	error
-	hint string
-}
-
-func (e *hinted) Unwrap() error { return e.error }
+// withHint returns err with a next step: words, and what to set or to run, which each front spells in its own way.
+func withHint(err error, next ...any) error { return &hint.Error{Err: err, Next: next} }
 
 // hints returns what can be done about err, as a front words it.
 func hints(err error, by hint.Speller) []string {
@@ -327,16 +322,18 @@ func hints(err error, by hint.Speller) []string {
 	if errors.As(err, &wrong) && wrong.hint != "" && (typed || !errors.As(err, &bad)) {
 		out = append(out, wrong.hint)
 	}
-	var h *hinted
-	if errors.As(err, &h) {
-		out = append(out, h.hint)
-	}
+	next := hint.Next(err)
 	var missing *exec.Error
-	if h == nil && errors.As(err, &missing) && missing.Name == "go" && errors.Is(missing, exec.ErrNotFound) {
+	if next == nil && errors.As(err, &missing) && missing.Name == "go" && errors.Is(missing, exec.ErrNotFound) {
 		out = append(out, "install Go (https://go.dev/doc/install), or add the folder of the go command to PATH")
 	}
-	if next := hint.Next(err); next != nil {
-		out = append(out, next.Spell(by))
+	var knows hint.Knows
+	for rest := err; errors.As(rest, &knows); { // the command may know a step, and what it called another one
+		out = append(out, knows.Hint().Spell(by))
+		rest = nil
+		if inner, ok := knows.(interface{ Unwrap() error }); ok {
+			rest = inner.Unwrap()
+		}
 	}
 	var noexec *scratch.NoExec
 	if errors.As(err, &noexec) {
@@ -353,7 +350,7 @@ func hints(err error, by hint.Speller) []string {
 		out = append(out, "a program writes its CPU profile in pprof.StopCPUProfile; os.Exit and log.Fatal skip deferred calls of it")
 	}
 	var format *profile.FormatError
-	if errors.As(err, &format) && format.Detail != "" && h == nil { // a hint about what the file is instead says more
+	if errors.As(err, &format) && format.Detail != "" && next == nil { // a hint about what the file is instead says more
 		out = append(out, format.Detail)
 	}
 	return out

@@ -161,7 +161,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		// The answer is shown as well.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
-			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file"}
+			return withHint(fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file")
 		}
 	}
 	if save != "" && !runs(f, args) {
@@ -227,11 +227,11 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	case d != nil && ctx.Err() != nil && measured(d):
 		d.Notes = append(d.Notes, "interrupted: this was measured so far")
 	case errors.As(err, &tooFine):
-		return &hinted{err, "--within=" + unit.Share(math.Ceil(1000*tooFine.Floor)/1000) + " or more is detectable; or run on a machine with less other load"}
+		return withHint(err, "--within="+unit.Share(math.Ceil(1000*tooFine.Floor)/1000)+" or more is detectable; or run on a machine with less other load")
 	case errors.Is(err, duel.ErrNoValgrind):
-		return &hinted{err, "install valgrind, or drop --count"}
+		return withHint(err, "install valgrind, or drop ", hint.Option{Name: "count"})
 	case errors.Is(err, duel.ErrNothing):
-		return &hinted{fmt.Errorf("%w match in %s", err, cmp.Or(strings.Join(opt.Packages, " "), "./...")), "-bench=. matches all; go test -list Benchmark lists those of a package"}
+		return withHint(fmt.Errorf("%w match in %s", err, cmp.Or(strings.Join(opt.Packages, " "), "./...")), hint.Option{Name: "bench", Value: "."}, " matches all; go test -list Benchmark lists those of a package")
 	case err != nil && (d == nil || !measured(d)):
 		return err
 	case err != nil:
@@ -285,7 +285,7 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 	var other *open.NotRecordingError
 	switch {
 	case errors.As(err, &none):
-		return &hinted{fmt.Errorf("%s has no comparison", ref), "hone compare -o FILE.hone records one"}
+		return withHint(fmt.Errorf("%s has no comparison", ref), hint.Ask("compare").With("o", "FILE.hone"), " records one")
 	case errors.As(err, &other):
 		return other.Why()
 	case err != nil:
@@ -508,11 +508,11 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 
 // revisionError says what else a command compares, where it did not find revisions.
 func revisionError(command string, err error) error {
-	switch folders := "hone " + command + " OLD NEW compares two folders"; {
+	switch folders := hint.Ask(command, "OLD", "NEW"); {
 	case errors.Is(err, duel.ErrNoRepository):
-		return &hinted{err, folders}
+		return withHint(err, folders, " compares two folders")
 	case errors.Is(err, duel.ErrNoCommit):
-		return &hinted{err, "git log --oneline and git branch list revisions;  " + folders}
+		return withHint(err, "git log --oneline and git branch list revisions;  ", folders, " compares two folders")
 	}
 	return err
 }

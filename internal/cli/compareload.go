@@ -25,7 +25,7 @@ func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) 
 		rec, _, err := openPart(sys, view.LoadRun, ref)
 		var none *open.NoPartError
 		if errors.As(err, &none) {
-			return &hinted{fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone compare takes two load runs, or one recording that hone compare made"}
+			return withHint(fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone compare takes two load runs, or one recording that hone compare made")
 		}
 		if err != nil {
 			return err

@@ -179,7 +179,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		}
 	} else {
 		if given := append(build, test...); len(given) > 0 {
-			return usagef("", "%s is for running benchmarks, but %s is already recorded", given[0], strings.Join(args, " "))
+			return usagef("", "%s is for running benchmarks, but %s is already recorded", asTyped(given[0]), strings.Join(args, " "))
 		}
 		if opt.Dir, err = moduleDir(sys, f.source); err != nil {
 			return err
@@ -278,7 +278,7 @@ func pickOf(sys *System, args []string) ([]string, int, error) {
 		return args, 0, nil // a file that is called so
 	}
 	if n < 1 {
-		return nil, 0, usagef("hone advise numbers findings from 1", "%d: want the number of a finding", n)
+		return nil, 0, &usageError{err: withHint(fmt.Errorf("%d: want the number of a finding", n), hint.Ask("advise", args[:len(args)-1]...), " numbers findings from 1")}
 	}
 	return args[:len(args)-1], n, nil
 }
@@ -292,7 +292,7 @@ func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
 	}
 	m, err := fix.OpenMemory(filepath.Join(cache, "hone", "refused.json"), version())
 	if err != nil {
-		return nil, &hinted{err, "remove the file to start over"}
+		return nil, withHint(err, "remove the file to start over")
 	}
 	if forget {
 		n, err := m.Forget(dir)
@@ -309,15 +309,15 @@ func fixError(err error, args []string, opt fix.Options) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fix.ErrNoModule):
-		return &hinted{err, "hone fix works on the module in this folder; for a recording, --source DIR names another"}
+		return withHint(err, "it works on the module in this folder; for a recording, ", hint.Option{Name: "source", Value: "DIR"}, " names another")
 	case errors.Is(err, fix.ErrFlag):
 		return &usageError{err, ""}
 	case errors.Is(err, fix.ErrNoFinding):
-		return &usageError{err, "hone advise " + quotedRefs(args) + " lists them"}
+		return &usageError{err: withHint(err, hint.Ask("advise", args...), " lists them")}
 	case errors.Is(err, advise.ErrNothing):
-		return &hinted{fmt.Errorf("%s: %w", open.Naming(args), err), "record for longer, or put the program under load"}
+		return withHint(fmt.Errorf("%s: %w", open.Naming(args), err), "record for longer, or put the program under load")
 	case errors.Is(err, os.ErrPermission):
-		return &hinted{err, "hone fix --dry-run shows the patches without writing them"}
+		return withHint(err, hint.Ask("fix", append([]string{"--dry-run"}, args...)...), " shows the patches without writing them")
 	case opt.Benchmarks != nil:
 		return profilingError(err, "fix", args, *opt.Benchmarks)
 	}

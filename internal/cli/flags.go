@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -81,6 +82,14 @@ func (e *badValue) Error() string {
 	return "--" + e.flag + " " + quoted(e.value) + ": " + e.error.Error()
 }
 func (e *badValue) Unwrap() error { return e.error }
+
+// wrongValue says what is wrong with the value of a flag that could be read.
+func wrongValue(flag, value, format string, args ...any) error {
+	return &usageError{err: &badValue{flag, value, fmt.Errorf(format, args...)}}
+}
+
+// asTyped is a flag of a test binary as users write it: -bench for -test.bench.
+func asTyped(flag string) string { return strings.Replace(flag, "-test.", "-", 1) }
 
 // spell says the same to those who may call a flag something else.
 func (e *badValue) spell(by hint.Speller) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/capture"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -78,15 +79,15 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 	var program *open.ProgramError
 	switch {
 	case errors.As(err, &none) && (none.How == recording.Fetched || none.How == recording.Watched):
-		err = &hinted{fmt.Errorf("%s has no garbage collector log: a program writes it only if it was started with GODEBUG=gctrace=1", ref),
-			"hone timeline " + quoted(ref) + " shows what is known of its memory; hone record -- COMMAND starts a program with the log"}
+		err = withHint(fmt.Errorf("%s has no garbage collector log: a program writes it only if it was started with GODEBUG=gctrace=1", ref),
+			hint.Ask("timeline", ref), " shows what is known of its memory; ", hint.Command{Verb: "record", Behind: []string{"COMMAND"}}, " starts a program with the log")
 	case errors.As(err, &none):
-		err = &hinted{fmt.Errorf("%s has no garbage collector log: no collection ran, or it is not a recording of a run", ref),
-			"GOGC=10 hone record … makes even a short run collect"}
+		err = withHint(fmt.Errorf("%s has no garbage collector log: no collection ran, or it is not a recording of a run", ref),
+			"in an environment with GOGC=10, even a short run collects")
 	case errors.As(err, &noFile) && noFile.Near == "" && strings.Contains(ref, ":"):
-		err = &hinted{err, "a server does not offer this log: GODEBUG=gctrace=1 writes it to standard error; hone record " + quoted(ref) + " records memory over time"}
+		err = withHint(err, "a server does not offer this log: GODEBUG=gctrace=1 writes it to standard error; ", hint.Ask("record", ref), " records memory over time")
 	case errors.As(err, &noFile) && noFile.Near == "":
-		err = &hinted{err, "a command comes after --: hone gc -- " + quoted(ref)}
+		err = withHint(err, "a command comes after --: ", hint.Command{Verb: "gc", Behind: []string{ref}})
 	case errors.As(err, &program):
 		err = usagef("hone gc -- "+quoted(ref)+" runs it", "%w", err)
 	}
@@ -103,10 +104,10 @@ func gcAnswer(sys *System, out output, q query.Query, rec *recording.Recording) 
 	r, err := runview.GC([]*recording.Recording{rec}, q)
 	switch {
 	case errors.Is(err, runview.ErrNoCycles):
-		return &hinted{
+		return withHint(
 			fmt.Errorf("%s: %w among %s", ref, err, counted(recording.GC.In(rec).Lines, "line")),
-			"GODEBUG=gctrace=1 PROGRAM 2> gc.log makes a Go program write them, and hone gc -- PROGRAM runs it so",
-		}
+			"GODEBUG=gctrace=1 PROGRAM 2> gc.log makes a Go program write them, and ", hint.Command{Verb: "gc", Behind: []string{"PROGRAM"}}, " runs it so",
+		)
 	case err != nil:
 		return fmt.Errorf("%s: %w", ref, err)
 	}

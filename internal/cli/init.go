@@ -53,7 +53,7 @@ func initCommand(sys *System) *cobra.Command {
 		}
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
-			return &hinted{fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove the file"}
+			return withHint(fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove the file")
 		}
 		if err != nil {
 			return err

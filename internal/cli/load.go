@@ -210,7 +210,7 @@ func loaded(sys *System, out output, f *loadFlags, ref string) error {
 	var other *open.NotRecordingError
 	switch {
 	case errors.As(err, &none):
-		return &hinted{fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone load URL -o FILE.hone records one"}
+		return withHint(fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone load URL -o FILE.hone records one")
 	case errors.As(err, &other):
 		return present([]string{ref})
 	case err != nil:
@@ -305,7 +305,7 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 		// The answer is shown as well.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
-			return &hinted{fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file"}
+			return withHint(fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file")
 		}
 	}
 	say := newSaying(sys)
@@ -407,11 +407,11 @@ func noAnswer(l *latency.Log) error {
 	}
 	switch {
 	case errs[latency.Refused] > 0:
-		return &hinted{err, "is the server running on this port?"}
+		return withHint(err, "is the server running on this port?")
 	case errs[latency.TLS] > 0:
-		return &hinted{err, "--insecure accepts any certificate; http:// uses no TLS"}
+		return withHint(err, "--insecure accepts any certificate; http:// uses no TLS")
 	case errs[latency.Malformed] > 0:
-		return &hinted{err, "the server does not speak HTTP/1; use --http2 for HTTP/2, https:// for TLS"}
+		return withHint(err, "the server does not speak HTTP/1; use --http2 for HTTP/2, https:// for TLS")
 	}
 	return err
 }

@@ -179,17 +179,17 @@ func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err er
 	case errors.As(err, &public):
 		return &usageError{err, "--allow-public loads it anyway: make sure that you are allowed to"}
 	case errors.As(err, &wrong):
-		return &hinted{err, "go build reports the same; hone changed nothing in the package"}
+		return withHint(err, "go build reports the same; hone changed nothing in the package")
 	case errors.Is(err, capture.ErrExists):
-		return &hinted{err, "choose another name with -o, or remove the file"}
+		return withHint(err, "choose another name with -o, or remove the file")
 	case errors.Is(err, load.ErrTaken):
-		return &hinted{err, "write {port} in the URL and in the server's arguments for a free port, or use --pprof to load a running server"}
+		return withHint(err, "write {port} in the URL and in the server's arguments for a free port, or use --pprof to load a running server")
 	case errors.As(err, &notReady):
-		return &hinted{err, "pass its address as an argument after --, or make it listen on the one in the URL"}
+		return withHint(err, "pass its address as an argument after --, or make it listen on the one in the URL")
 	case errors.Is(err, capture.ErrNoProfiles):
-		return &hinted{err, `import _ "net/http/pprof" makes a Go server offer them; --record starts a server with the recorder`}
+		return withHint(err, `import _ "net/http/pprof" makes a Go server offer them; --record starts a server with the recorder`)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &hinted{err, "is the server running? --record starts one"}
+		return withHint(err, "is the server running? --record starts one")
 	}
 	return err
 }

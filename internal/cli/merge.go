@@ -141,7 +141,7 @@ func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) 
 	defer r.Close()
 	sys.sayLost(r)
 	if _, err := os.Stat(out.file); err == nil {
-		return &hinted{fmt.Errorf("%s: %w", out.file, capture.ErrExists), "choose another name with -o, or remove the file"}
+		return withHint(fmt.Errorf("%s: %w", out.file, capture.ErrExists), "choose another name with -o, or remove the file")
 	}
 	return out.with(sys, func(w io.Writer) error { return recording.Strip(r, w) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -41,7 +42,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 			if err := present(args); err != nil {
 				return err
 			}
-			return &hinted{other, "hone record records a program, hone record URL a server"}
+			return withHint(other, hint.Ask("record", "./PACKAGE"), " records a program, ", hint.Ask("record", "URL"), " a server")
 		}
 		if err != nil {
 			return openHints(err)

@@ -139,11 +139,11 @@ func pgoHints(err error) error {
 	var small *pgo.TooSmallError
 	switch {
 	case errors.As(err, &kind):
-		return &hinted{err, "hone record and the URL /debug/pprof/profile make CPU profiles"}
+		return withHint(err, "hone record and the URL /debug/pprof/profile make CPU profiles")
 	case errors.As(err, &small):
 		return hint.Errorf(hint.Text{"raise ", hint.Option{Name: "max-size"}}, "%w", err)
 	case errors.Is(err, pgo.ErrNoStartLines):
-		return &hinted{err, "Go has written them since 1.20; go tool pprof -proto takes them out, unless -symbolize=none is given, and so do folded stacks"}
+		return withHint(err, "Go has written them since 1.20; go tool pprof -proto takes them out, unless -symbolize=none is given, and so do folded stacks")
 	}
 	return fmt.Errorf("making the profile: %w", err)
 }

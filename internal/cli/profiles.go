@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -173,31 +174,31 @@ func openHints(err error) error {
 	case errors.As(err, &noName):
 		return usagef("", "%w", err)
 	case errors.As(err, &noFile) && isHost(noFile.Ref):
-		return &hinted{err, "the address of a server has its port, such as " + noFile.Ref + ":6060"}
+		return withHint(err, "the address of a server has its port, such as "+noFile.Ref+":6060")
 	case errors.As(err, &noFile) && noFile.Near != "":
-		return &hinted{err, "did you mean " + noFile.Near + "?"}
+		return withHint(err, "did you mean "+noFile.Near+"?")
 	case errors.As(err, &asked) && !strings.HasPrefix(asked.URL, "http://") && !strings.HasPrefix(asked.URL, "https://"):
-		return &hinted{err, "hone reads addresses that begin with http:// or https://"}
+		return withHint(err, "hone reads addresses that begin with http:// or https://")
 	case errors.As(err, &status) && status.Code == http.StatusNotFound:
-		return &hinted{err, "the server has no profile at this path; it serves /debug/pprof/ when it imports net/http/pprof"}
+		return withHint(err, "the server has no profile at this path; it serves /debug/pprof/ when it imports net/http/pprof")
 	case errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
-		return &hinted{err, "the server wants a login; save the profile with curl, and give hone the file"}
+		return withHint(err, "the server wants a login; save the profile with curl, and give hone the file")
 	case errors.As(err, &timeless):
 		return usagef("only recordings made by hone record have times", "%w with --at", err)
 	case errors.As(err, &storedTime):
 		return usagef("the time is a part of the ref, such as "+quoted(source.StorePrefix+"api@-2h..-1h"), "%w with --at", err)
 	case errors.As(err, &storedPart) && storedPart.Part == recording.Metrics.FileKind:
-		return &hinted{err, "hone services, and the page of the service in the browser, show cores and memory over time"}
+		return withHint(err, hint.Ask("services"), ", and the page of the service in the browser, show cores and memory over time")
 	case errors.As(err, &storedPart):
-		return &hinted{err, "hone record URL records a program with it, and hone push shares the recording"}
+		return withHint(err, hint.Ask("record", "URL"), " records a program with it, and ", hint.Ask("push"), " shares the recording")
 	case errors.As(err, &refused):
-		return &hinted{err, "is the server running, and does it import net/http/pprof?"}
+		return withHint(err, "is the server running, and does it import net/http/pprof?")
 	case errors.As(err, &lines) && len(lines.Refs) > 1:
-		return &hinted{err, "hone benchstat " + quotedRefs(lines.Refs) + " compares benchmarks"}
+		return withHint(err, "hone benchstat "+quotedRefs(lines.Refs)+" compares benchmarks")
 	case errors.As(err, &lines):
-		return &hinted{err, "hone bench " + quoted(lines.Refs[0]) + " shows the benchmarks in it; hone compare OLD NEW compares two such files"}
+		return withHint(err, "hone bench "+quoted(lines.Refs[0])+" shows the benchmarks in it; hone compare OLD NEW compares two such files")
 	case errors.As(err, &log):
-		return &hinted{err, "hone gc " + quoted(log.Ref) + " shows the garbage collections in it"}
+		return withHint(err, hint.Ask("gc", log.Ref), " shows the garbage collections in it")
 	case errors.As(err, &pick):
 		return insteadOf(pick.Recording, err)
 	}
@@ -213,13 +214,22 @@ func orPackage(ctx context.Context, err error) error {
 	ref := none.Refs[0]
 	switch _, modErr := os.Stat(filepath.Join(ref, "go.mod")); {
 	case isPackage(ref):
-		return &hinted{fmt.Errorf("%s: this folder has a Go package but no profile", ref), "hone record " + quoted(ref) + " records the program"}
+		return withHint(fmt.Errorf("%s: this folder has a Go package but no profile", ref), hint.Ask("record", asPackage(ref)), " records the program")
 	case modErr == nil:
-		return &hinted{fmt.Errorf("%s: this folder has a Go module but no profile", ref), "hone record ./PACKAGE records a program of it"}
+		return withHint(fmt.Errorf("%s: this folder has a Go module but no profile", ref), hint.Ask("record", "./PACKAGE"), " records a program of it")
 	case filepath.Ext(ref) == ".go" && open.Present(none.Refs) == nil:
-		return &hinted{fmt.Errorf("%s: this is a Go file, not a profile", ref), "hone record " + quoted(ref) + " records the program"}
+		return withHint(fmt.Errorf("%s: this is a Go file, not a profile", ref), hint.Ask("record", asPackage(ref)), " records the program")
 	}
 	return openHints(err)
+}
+
+// asPackage is a folder or a file as the go command takes it: with ./ in front, since it takes a name without for an import path.
+func asPackage(ref string) string {
+	ref = filepath.ToSlash(ref)
+	if filepath.IsAbs(ref) || strings.HasPrefix(ref, ".") {
+		return ref
+	}
+	return "./" + ref
 }
 
 // isHost reports whether a word is surely meant to be a machine.
@@ -239,7 +249,8 @@ func noteAbsent(sys *System, programs []string) {
 	case programs[0] != "":
 		who = programs[0] + " is"
 	}
-	note(sys, "some functions have no names, because %s not on this machine: --binary FILE names the profiled program, PPROF_BINARY_PATH its folder", who)
+	names := hint.SpellOption(sys.speller(), hint.Option{Name: "binary", Value: "FILE"})
+	note(sys, "some functions have no names, because %s not on this machine: %s names the profiled program, PPROF_BINARY_PATH its folder", who, names)
 }
 
 // sayLost says what of a recording could not be used, where the answer itself does not.
@@ -261,15 +272,15 @@ func insteadOf(rec *recording.Recording, err error) error {
 	if !errors.Is(err, recording.ErrNoProfile) {
 		return err
 	}
-	switch ref := quoted(rec.Ref); firstView(rec) {
+	switch show := firstView(rec); show {
 	case "compare":
-		return &hinted{err, "hone compare " + ref + " shows the comparison in it"}
+		return withHint(err, hint.Ask(show, rec.Ref), " shows the comparison in it")
 	case "bench":
-		return &hinted{err, "hone bench " + ref + " shows the benchmarks in it"}
+		return withHint(err, hint.Ask(show, rec.Ref), " shows the benchmarks in it")
 	case "load":
-		return &hinted{err, "hone load " + ref + " shows the load run in it"}
+		return withHint(err, hint.Ask(show, rec.Ref), " shows the load run in it")
 	case "timeline":
-		return &hinted{err, "hone timeline " + ref + " shows the run over time"}
+		return withHint(err, hint.Ask(show, rec.Ref), " shows the run over time")
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -108,7 +109,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	change, err := prove.Open(cmd.Context(), sys.Dir, args)
 	say.now("")
 	if errors.Is(err, prove.ErrAsked) {
-		return &usageError{err, "for example: hone prove, hone prove main, hone prove A..B, hone prove OLDDIR NEWDIR"}
+		return &usageError{err: withHint(err, "for example: ", hint.Ask("prove"), ", ", hint.Ask("prove", "main"), ", ", hint.Ask("prove", "A..B"), ", ", hint.Ask("prove", "OLDDIR", "NEWDIR"))}
 	}
 	if err != nil {
 		return revisionError("prove", err)

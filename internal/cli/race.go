@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/load"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/race"
@@ -186,7 +187,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 		return &exited{exitGate, nil}
 	}
 	if r.Tried.AllFailed() {
-		return &hinted{errors.New("the program failed in all runs, so little of its code ran"), "its arguments come after --; it runs in the current folder"}
+		return withHint(errors.New("the program failed in all runs, so little of its code ran"), "its arguments come after --; it runs in the current folder")
 	}
 	return nil
 }
@@ -196,14 +197,14 @@ func raceError(err error) error {
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted before a run ended or a race was found")
 	case errors.Is(err, race.ErrAsked):
-		return &usageError{err, "for example: hone race ./cmd/app -- -addr 127.0.0.1:0"}
+		return &usageError{err: withHint(err, "for example: ", hint.Command{Verb: "race", Args: []string{"./cmd/app"}, Behind: []string{"-addr", "127.0.0.1:0"}})}
 	case errors.Is(err, race.ErrNoRace):
-		return &hinted{err, "install a C compiler such as gcc, and unset CGO_ENABLED or set it to 1"}
+		return withHint(err, "install a C compiler such as gcc, and unset CGO_ENABLED or set it to 1")
 	case errors.Is(err, race.ErrNothing):
 		if strings.Contains(err.Error(), " is not in std") {
-			return &hinted{err, "write a folder as for the go command: ./cmd/app"}
+			return withHint(err, "write a folder as for the go command: ./cmd/app")
 		}
-		return &hinted{err, "to run a program, use hone race PACKAGE -- ARGS"}
+		return withHint(err, "to run a program, use ", hint.Command{Verb: "race", Args: []string{"PACKAGE"}, Behind: []string{"ARGS"}})
 	}
 	return err
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/view"
 )
 
 const recordHelp = `Run a program, or fetch from a server, and save everything about the run in one file.
@@ -84,6 +85,8 @@ type recordFlags struct {
 	out                string
 	keepSecrets        bool
 	push, service      string
+
+	bench string // benchmarks that were asked for
 }
 
 func recordCommand(sys *System) *cobra.Command {
@@ -209,6 +212,11 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	}
 	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0, Trace: f.trace, Latency: capture.WatchesLatency(f.when.list)}
 	opt.Program.Args = append(tests, behind...)
+	for _, a := range opt.Program.Args {
+		if bench, ok := strings.CutPrefix(a, "-test.bench="); ok {
+			f.bench = bench
+		}
+	}
 	return runRecord(cmd, sys, f, opt)
 }
 
@@ -357,7 +365,7 @@ func runRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Opti
 	var wrong *gocmd.Error
 	if errors.As(err, &wrong) && opt.Build != nil {
 		if t := opt.Build.Targets[0]; filepath.IsLocal(t) && !strings.HasPrefix(t, ".") && isPackage(filepath.Join(sys.Dir, t)) {
-			return &hinted{err, "the go command takes a name without ./ for an import path: hone record ./" + quoted(t) + " records the folder"}
+			return withHint(err, "the go command takes a name without ./ for an import path: ", hint.Ask("record", "./"+filepath.ToSlash(t)), " records the folder")
 		}
 	}
 	return recorded(sys, f, out, err)
@@ -368,9 +376,9 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
-		return &hinted{err, "go build reports the same; hone changed nothing in the package"}
+		return withHint(err, "go build reports the same; hone changed nothing in the package")
 	case errors.Is(err, capture.ErrExists):
-		return &hinted{err, "choose another name with -o, or remove the file"}
+		return withHint(err, "choose another name with ", hint.Option{Name: "o"}, ", or remove the file")
 	case out == nil:
 		return err
 	}
@@ -396,6 +404,9 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 	sayHidden(sys, "recording", out.Hidden)
 	next := []hint.Command{hint.Ask("", out.File)}
 	if rec, err := recording.Open(out.File); err == nil {
+		if f.bench != "" && out.Code == 0 && !view.Benchmarks.Has(rec) {
+			note(sys, "no benchmark matches %s", quoted(f.bench)) // go test says nothing where there are no tests either
+		}
 		switch {
 		case m.How == recording.Built && len(rec.Parts) > 0:
 			next = append(next, hint.Ask("advise", out.File))
@@ -464,11 +475,12 @@ func keepSecretsFlag(flags *pflag.FlagSet, keep *bool) {
 
 // sayHidden says that a recording or a profile has less in it than there was.
 func sayHidden(sys *System, in string, n int) {
+	keep := hint.SpellOption(sys.speller(), hint.Option{Name: "keep-secrets"})
 	switch {
 	case n == 1:
-		note(sys, "the %s has … instead of a value that looks like a secret; --keep-secrets keeps it", in)
+		note(sys, "the %s has … instead of a value that looks like a secret; %s keeps it", in, keep)
 	case n > 1:
-		note(sys, "the %s has … instead of %d values that look like secrets; --keep-secrets keeps them", in, n)
+		note(sys, "the %s has … instead of %d values that look like secrets; %s keeps them", in, n, keep)
 	}
 }
 
@@ -489,9 +501,9 @@ func fetchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Op
 	say.now("")
 	switch {
 	case errors.Is(err, capture.ErrNoProfiles):
-		return &hinted{err, `import _ "net/http/pprof" makes a Go server offer them; other programs have none`}
+		return withHint(err, `import _ "net/http/pprof" makes a Go server offer them; other programs have none`)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &hinted{err, "is the server running? hone record -- COMMAND runs it"}
+		return withHint(err, "is the server running? ", hint.Ask("record", "./PACKAGE"), " starts and records one")
 	}
 	return finished(cmd.Context(), recorded(sys, f, out, err))
 }

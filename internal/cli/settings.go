@@ -77,7 +77,7 @@ func settingError(err error) error {
 	if wrong.Misuse {
 		return &usageError{err, wrong.Next}
 	}
-	return &hinted{err, wrong.Next}
+	return withHint(err, wrong.Next)
 }
 
 // passable returns a command line as it can be passed on: without values of settings that look like secrets.

@@ -252,7 +252,7 @@ func (s *shell) answer(line, where, to string) error {
 		return err
 	}
 	if v.Part != view.Profile {
-		return &hinted{fmt.Errorf("%s does not show profiles", v.Name), "hone " + v.Name + " " + quotedRefs(s.refs)}
+		return withHint(fmt.Errorf("%s does not show profiles", v.Name), "hone "+v.Name+" "+quotedRefs(s.refs))
 	}
 	q = q.On(s.settings(), keysOf(v))
 	if v.NeedsBase && len(q.Base) == 0 && len(q.BaseTags) == 0 {

@@ -14,9 +14,12 @@ import (
 // readerVariable tells a command who reads what it says: hone mcp runs commands for callers of tools, who type no flags.
 const readerVariable, readerTools = "HONE_READER", "tools"
 
+// forTools reports whether a tool of hone mcp shows what is said.
+func (s *System) forTools() bool { return s.Env(readerVariable) == readerTools }
+
 // speller spells hints for whoever reads the answer.
 func (s *System) speller() hint.Speller {
-	if s.Env(readerVariable) == readerTools {
+	if s.forTools() {
 		return mcp.Speller{Others: flagSpeller{}}
 	}
 	return flagSpeller{}

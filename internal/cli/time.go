@@ -44,7 +44,7 @@ func timeCommand(sys *System) *cobra.Command {
 		t, err := capture.Time(cmd.Context(), capture.Program{Args: args, Dir: sys.Dir, In: sys.In, Out: sys.Out, Err: sys.Err}, *verbose)
 		if t == nil {
 			if isPackage(args[0]) {
-				return &hinted{fmt.Errorf("%s is a folder, but time runs a program", args[0]), "hone record " + quoted(args[0]) + " builds the package in it, and records a run"}
+				return withHint(fmt.Errorf("%s is a folder, but time runs a program", args[0]), "hone record "+quoted(args[0])+" builds the package in it, and records a run")
 			}
 			return err
 		}

@@ -108,7 +108,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 	})
 	say.now("")
 	if errors.Is(err, exec.ErrNotFound) {
-		return &hinted{err, "hone tour builds its program with it: https://go.dev/doc/install"}
+		return withHint(err, "hone tour builds its program with it: https://go.dev/doc/install")
 	}
 	if err != nil {
 		return err
@@ -164,11 +164,11 @@ func newPage(sys *System, name string, chosen bool) (page *os.File, as string, e
 		page, err = os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		switch {
 		case errors.Is(err, fs.ErrExist) && chosen:
-			return nil, "", &hinted{fmt.Errorf("%s already exists", quoted(name)), "choose another name with -o, or remove the file"}
+			return nil, "", withHint(fmt.Errorf("%s already exists", quoted(name)), "choose another name with -o, or remove the file")
 		case errors.Is(err, fs.ErrExist):
 			continue
 		case err != nil:
-			return nil, "", &hinted{fmt.Errorf("creating the report file: %w", err), "choose another file with -o"}
+			return nil, "", withHint(fmt.Errorf("creating the report file: %w", err), "choose another file with -o")
 		}
 		return page, as, nil
 	}

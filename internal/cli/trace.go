@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -214,13 +215,13 @@ func traceError(rec *recording.Recording, err error) error {
 	case errors.As(err, &outside), errors.As(err, &unreadable):
 		return fmt.Errorf("%s: %w", rec.Ref, err)
 	case errors.As(err, &none):
-		return &hinted{fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}
+		return withHint(fmt.Errorf("%s: nothing waits below a function that matches %s", rec.Ref, quoted(none.Arg)), hint.Ask("waits", rec.Ref), " shows where goroutines waited")
 	case errors.As(err, &noRequest) && noRequest.Of == 0:
-		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone waits " + quoted(rec.Ref) + " shows where goroutines waited"}
+		return withHint(fmt.Errorf("%s: %w", rec.Ref, err), hint.Ask("waits", rec.Ref), " shows where goroutines waited")
 	case errors.As(err, &noRequest):
-		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone " + string(noRequest.Work) + "s " + quoted(rec.Ref) + " lists the slowest"}
+		return withHint(fmt.Errorf("%s: %w", rec.Ref, err), hint.Ask(string(noRequest.Work)+"s", rec.Ref), " lists the slowest")
 	case errors.As(err, &noGoroutine):
-		return &hinted{fmt.Errorf("%s: %w", rec.Ref, err), "hone lanes " + quoted(rec.Ref) + " shows goroutines and their numbers"}
+		return withHint(fmt.Errorf("%s: %w", rec.Ref, err), hint.Ask("lanes", rec.Ref), " shows goroutines and their numbers")
 	}
 	return err
 }
@@ -235,9 +236,9 @@ func openTrace(ctx context.Context, sys *System, ref string, lasts time.Duration
 	case err == nil:
 		return rec, at, nil
 	case errors.As(err, &none):
-		err = &hinted{fmt.Errorf("%s has no execution trace", ref), "hone record --trace, or --flight 10s, makes a recording with one"}
+		err = withHint(fmt.Errorf("%s has no execution trace", ref), hint.Ask("record").With("trace", ""), ", or ", hint.Option{Name: "flight", Value: "10s"}, ", makes a recording with one")
 	case errors.As(err, &other):
-		err = &hinted{err, "runtime/trace, go test -trace, /debug/pprof/trace and hone record --trace make one"}
+		err = withHint(err, "runtime/trace, go test -trace, /debug/pprof/trace and ", hint.Ask("record").With("trace", ""), " make one")
 	case errors.As(err, &noFile) && strings.Contains(ref, ":"):
 		o := &source.Options{Duration: lasts, Say: func(msg string) { note(sys, "%s", msg) }}
 		if rec, serverErr := o.Trace(ctx, ref); serverErr == nil {

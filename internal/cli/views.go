@@ -292,11 +292,11 @@ func checkMetric(in []*recording.Recording, metric string) error {
 		for _, t := range r.Profile.SampleTypes {
 			names = append(names, t.Type)
 		}
-		hint := ""
+		bad := wrongValue("metric", metric, "the sample types of %s are %s", r.Ref, strings.Join(names, ", "))
 		if near := query.Nearest(metric, names); near != "" {
-			hint = "did you mean --metric " + near + "?"
+			return withHint(bad, "did you mean ", hint.Option{Name: "metric", Value: near}, "?")
 		}
-		return usagef(hint, "--metric %s: the sample types of %s are %s", quoted(metric), r.Ref, strings.Join(names, ", "))
+		return bad
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/line"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
@@ -92,7 +93,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	say.now("")
 	switch {
 	case errors.Is(err, line.ErrAsked):
-		return &usageError{err, "for example: hone why-alloc handler.go:26, hone why-alloc '(*Server).serve'"}
+		return &usageError{err: withHint(err, "for example: ", hint.Ask("why-alloc", "handler.go:26"), ", ", hint.Ask("why-alloc", "(*Server).serve"))}
 	case err != nil:
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/fix"
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
@@ -58,7 +59,7 @@ func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args [
 	case len(args) != 1:
 		return false, usagef(fmt.Sprintf("for example: hone %s %s", command, f.example()), "%s runs one program: name its package", flag)
 	case len(test) > 0:
-		return false, usagef("", "%s is for running benchmarks, but %s runs the program instead", strings.Replace(test[0], "-test.", "-", 1), flag)
+		return false, usagef("", "%s is for running benchmarks, but %s runs the program instead", asTyped(test[0]), flag)
 	}
 	return true, nil
 }
@@ -78,7 +79,7 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
-		return nil, "", &hinted{err, "go list reports the same"}
+		return nil, "", withHint(err, "go list reports the same")
 	case err != nil:
 		return nil, "", err
 	case len(found) == 0:
@@ -176,11 +177,11 @@ func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name s
 		case err != nil:
 			return nil, err
 		case opt.For > 0 && done.Manifest.Usage.Real >= opt.For:
-			return nil, &hinted{fmt.Errorf("%s did not end within %s", name, unit.Time(opt.For)), "use --load for a server; --budget gives a program more time"}
+			return nil, withHint(fmt.Errorf("%s did not end within %s", name, unit.Time(opt.For)), "use --load for a server; --budget gives a program more time")
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case done.Code != 0:
-			return nil, &hinted{fmt.Errorf("%s ended with exit code %d%s", strings.TrimSpace(name+" "+c.Words), done.Code, lastSaid(done)), "a program that fails is not worth measuring: give --cmd arguments with which it exits with 0"}
+			return nil, withHint(fmt.Errorf("%s ended with exit code %d%s", strings.TrimSpace(name+" "+c.Words), done.Code, lastSaid(done)), "a program that fails is not worth measuring: give --cmd arguments with which it exits with 0")
 		}
 		all = append(all, done)
 		usage := done.Manifest.Usage
@@ -322,7 +323,7 @@ func profilingError(err error, command string, packages []string, run capture.Be
 		return benchError(err, packages, run)
 	}
 	if nothing.Main {
-		return &hinted{err, fmt.Sprintf("hone %s --cmd 'ARGS' %s runs the program; --load 'ARGS' runs a server under load", command, nothing.Packages[0])}
+		return withHint(err, hint.Ask(command, nothing.Packages[0]).With("cmd", "ARGS"), " runs the program; ", hint.Option{Name: "load", Value: "ARGS"}, " runs a server under load")
 	}
-	return &hinted{err, fmt.Sprintf("record a program that uses it, with hone record ./cmd/app, and then hone %s app.hone; or write a benchmark", command)}
+	return withHint(err, "record a program that uses it, with ", hint.Ask("record", "./cmd/app"), ", and then ", hint.Ask(command, "app.hone"), "; or write a benchmark")
 }
