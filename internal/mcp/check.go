@@ -204,9 +204,10 @@ func (s *server) place(text string) (string, error) {
 	if err := word(text); err != nil {
 		return "", err
 	}
-	if file, line, ok := strings.Cut(text, ".go:"); ok {
-		name, err := s.inside(file + ".go")
-		return name + ":" + line, err
+	// The command takes what is behind the last colon for the line, and all before it for the file.
+	if at := strings.LastIndexByte(text, ':'); at >= 0 {
+		name, err := s.inside(text[:at])
+		return name + text[at:], err
 	}
 	return text, nil
 }

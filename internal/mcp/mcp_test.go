@@ -195,6 +195,7 @@ func TestHostileCallers(t *testing.T) {
 		{"advise", in{}, "it needs one of ref, package"},
 		{"advise", in{"ref": "a.hone", "source": ".."}, "outside the folder"},
 		{"why_alloc", in{"where": "../outside/p/p.go:3"}, "outside the folder"},
+		{"why_alloc", in{"where": "codec/codec.go:1/../../../outside/p/p.go:3"}, "outside the folder"},
 		{"prove", in{"base": "../outside"}, "want a revision of git"},
 		{"prove", in{"base": "--ext-diff"}, "does not begin with -"},
 		{"prove", in{"base": "a;b"}, "want a revision of git"},
