@@ -126,7 +126,14 @@ func TestAgent(t *testing.T) {
 		}
 	}
 	apply(advice.Text)
-	a.asks("fix", in{"ref": made, "finding": 99}, `no such finding`)
+	// What is wrong is said with names of inputs, and what helps is a call.
+	a.asks("fix", in{"ref": made, "finding": 99}, `no such finding`, `advise \{"ref": "recorded-1.hone"\} lists them`)
+	a.asks("advise", in{"ref": made, "finding": 99}, `\{"finding": 99\}: there are only`)
+	a.asks("requests", in{"ref": made}, `record \{"trace": true\}`)
+	a.asks("look", in{"ref": "stage1"}, `record \{"package": "./stage1"\} records the program`)
+	a.asks("why_alloc", in{"where": "stage0/hi.go"}, `why_alloc \{"where": "handler.go:26"\}`)
+	a.asks("compare", in{"base": "trunk"}, `trunk names no commit`)
+	a.asks("record", in{"test": "./stage0", "run": "^$", "bench": "None"}, `note: no benchmark matches None`)
 	if !testrun.InNightly() {
 		testrun.Left(t, t.Name(), "fix, prove and compare, which TestScript has without an agent, measure for long")
 		return

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hone-perf/hone/internal/mcp"
 	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -67,7 +68,11 @@ func (s *saying) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ticking = s.doing != ""; s.ticking {
-		fmt.Fprintf(s.sys.Err, "hone: %s… (%s)\n", s.doing, unit.Time(time.Since(s.began).Truncate(time.Second)))
+		mark := ""
+		if s.sys.forTools() {
+			mark = mcp.Progress
+		}
+		fmt.Fprintf(s.sys.Err, "%shone: %s… (%s)\n", mark, s.doing, unit.Time(time.Since(s.began).Truncate(time.Second)))
 		time.AfterFunc(sayEvery, s.tick)
 	}
 }

@@ -9,9 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/query"
 )
 
 // Callers are programs that read what strangers wrote: a text in a source file may ask them to do something. So what they name is in the folder,
@@ -38,7 +43,10 @@ func word(text string) error {
 	if err := plain(text); err != nil {
 		return err
 	}
-	if text == "" || strings.HasPrefix(text, "-") {
+	if text == "" {
+		return errors.New("it is empty")
+	}
+	if strings.HasPrefix(text, "-") {
 		return fmt.Errorf("%q: want something that does not begin with -", clip(text))
 	}
 	return nil
@@ -139,9 +147,38 @@ func (s *server) file(text string) (string, error) {
 	}
 	file, err := s.inside(name)
 	if err == nil && !s.there(file) {
-		err = fmt.Errorf("there is no %s in the folder %s", clip(name), s.Folder)
+		err = fmt.Errorf("there is no %s in the folder %s%s", clip(name), s.Folder, s.instead(name))
 	}
 	return file + when, err
+}
+
+// mostNames is how many recordings an error names.
+const mostNames = 5
+
+// instead says what may have been meant by the name of a file that is not there.
+func (s *server) instead(name string) string {
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" {
+		return "; the address of a server has its port, such as " + name + ":6060"
+	}
+	files, err := filepath.Glob(filepath.Join(s.Folder, "*.hone"))
+	if err != nil || len(files) == 0 {
+		return "; the tool record makes a recording"
+	}
+	written := func(file string) time.Time {
+		st, err := os.Stat(file)
+		if err != nil {
+			return time.Time{} // it has gone meanwhile
+		}
+		return st.ModTime()
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return written(b).Compare(written(a)) })
+	for i, f := range files {
+		files[i] = filepath.Base(f)
+	}
+	if near := query.Nearest(name, files); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return "; its newest recordings are " + strings.Join(files[:min(mostNames, len(files))], ", ")
 }
 
 func first(text, sep string) string {
@@ -173,6 +210,9 @@ func (s *server) pattern(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !s.there(name) {
+		return "", fmt.Errorf("there is no %s in the folder %s", clip(dir), s.Folder)
+	}
 	if name != "." {
 		name = "./" + name
 	}
@@ -197,6 +237,18 @@ func (s *server) version(text string) (string, error) {
 		return "", fmt.Errorf("%q: want a revision of git, two of them as A..B, or what is in this folder", clip(text))
 	}
 	return text, nil
+}
+
+// names checks that a revision to measure names a commit. hone compare would take what names none for a package.
+func (s *server) names(base string) error {
+	in := git.Command{Dir: s.Folder}
+	if _, err := in.Line(s.life, "rev-parse", "--git-dir"); err != nil || strings.Contains(base, "..") || s.there(base) {
+		return nil // the command says what is wrong
+	}
+	if _, err := in.Line(s.life, "rev-parse", "--verify", "--quiet", "--end-of-options", base+"^{commit}"); err != nil {
+		return fmt.Errorf("%s names no commit; git log --oneline and git branch list revisions", clip(base))
+	}
+	return nil
 }
 
 // place checks a line or a function: FILE:LINE or a name.

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -72,24 +74,17 @@ func newServer(life context.Context, o Options) (*server, *sdk.Server) {
 	m := sdk.NewServer(&sdk.Implementation{Name: "hone", Title: "hone", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
-	for _, t := range append(lookTools(), stepTools...) {
+	for _, t := range slices.Concat(knownTools(), []*tool{moreTool}) {
 		m.AddTool(&sdk.Tool{
 			Name: t.name, Description: t.doc, InputSchema: t.schema(), OutputSchema: answer,
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.runs, DestructiveHint: &t.writes, OpenWorldHint: new(false)},
 		}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if t == moreTool {
+				return s.more(r), nil
+			}
 			return s.call(ctx, t, r), nil
 		})
 	}
-	m.AddTool(&sdk.Tool{
-		Name: "more", Description: "Read another page of a result", OutputSchema: answer, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
-		InputSchema: &jsonschema.Schema{
-			Type: "object", Required: []string{"result", "page"},
-			Properties: map[string]*jsonschema.Schema{
-				"result": {Type: "string", Description: "what the answer called it"},
-				"page":   {Type: "integer", Description: "from 1 on"},
-			},
-		},
-	}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return s.more(r), nil })
 	return s, m
 }
 
@@ -111,6 +106,7 @@ type Answer struct {
 	Pages     int             `json:"pages"`
 	Outcome   string          `json:"outcome"`             // done, failed, wrong input, gate, undecided, interrupted
 	Recording string          `json:"recording,omitempty"` // that was made; it can be used as a ref
+	Exit      int             `json:"exit,omitempty"`      // code of the program that was recorded
 	Report    json.RawMessage `json:"report,omitempty"`    // where json was asked for and is not too long
 }
 
@@ -146,11 +142,13 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out, said := &capped{most: mostText}, &capped{most: mostSaid, tell: progress(ctx, r)}
+	out, said := &capped{most: mostText}, &capped{most: mostSaid}
 	for _, n := range c.notes {
 		fmt.Fprintln(said, n)
 	}
-	code, err := s.Run(ctx, c.args, out, said)
+	lines := &lines{to: said, tell: progress(ctx, r)}
+	code, err := s.Run(ctx, c.args, out, lines)
+	lines.end()
 	if err != nil {
 		return refuse(fmt.Errorf("%s: %w", t.name, err))
 	}
@@ -160,13 +158,16 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	}
 	if c.makes != "" && s.there(c.makes) {
 		a.Recording = c.makes
+		if ctx.Err() == nil {
+			a.Outcome, a.Exit = outcomes[0], code // hone is done; the code is that of the program
+		}
 	}
 	text := out.String()
 	if c.json && len(text) <= mostJSON && json.Valid([]byte(text)) {
 		a.Report = json.RawMessage(text)
 		return &sdk.CallToolResult{
 			Content:           []sdk.Content{&sdk.TextContent{Text: said.String() + text}},
-			StructuredContent: a.with(said.String()), IsError: code == 1 || code == 2,
+			StructuredContent: a.with(said.String()), IsError: a.isError(),
 		}
 	}
 	// What a tool says besides is about what went wrong, what it made, and what to do next.
@@ -176,8 +177,11 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	if ctx.Err() == context.DeadlineExceeded {
 		text = fmt.Sprintf("%s was stopped after %d minutes\n", t.name, int(limit.Minutes())) + text
 	}
-	return s.answer(a, s.results.add(text), code == 1 || code == 2)
+	return s.answer(a, s.results.add(text))
 }
+
+// isError reports whether there is no answer, as opposed to one that may not please.
+func (a Answer) isError() bool { return a.Outcome == outcomes[1] || a.Outcome == outcomes[2] }
 
 // with returns the answer, of one page, with a text.
 func (a Answer) with(text string) Answer {
@@ -186,7 +190,7 @@ func (a Answer) with(text string) Answer {
 }
 
 // answer returns a page of a result.
-func (s *server) answer(a Answer, res *result, failed bool) *sdk.CallToolResult {
+func (s *server) answer(a Answer, res *result) *sdk.CallToolResult {
 	a.Pages = len(res.pages)
 	text := res.pages[a.Page-1]
 	if a.Pages > 1 {
@@ -194,25 +198,24 @@ func (s *server) answer(a Answer, res *result, failed bool) *sdk.CallToolResult 
 		text += fmt.Sprintf("\n[page %d of %d; more with result %q has the others]\n", a.Page, a.Pages, res.name)
 	}
 	a.Text = text
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: a, IsError: failed}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: a, IsError: a.isError()}
 }
 
 func (s *server) more(r *sdk.CallToolRequest) *sdk.CallToolResult {
-	var in struct {
-		Result string
-		Page   int
-	}
-	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+	c, err := moreTool.read(s, r.Params.Arguments)
+	if err != nil {
 		return refuse(fmt.Errorf("more: %w", err))
 	}
-	res := s.results.get(in.Result)
-	switch {
-	case res == nil:
-		return refuse(fmt.Errorf("more: there is no result %q, or not any more; run the tool again", clip(in.Result)))
-	case in.Page < 1 || in.Page > len(res.pages):
+	name := c.given["result"][0]
+	res := s.results.get(name)
+	if res == nil {
+		return refuse(fmt.Errorf("more: there is no result %q, or not any more; run the tool again", clip(name)))
+	}
+	page, err := strconv.Atoi(c.given["page"][0])
+	if err != nil || page > len(res.pages) {
 		return refuse(fmt.Errorf("more: result %s has pages 1 to %d", res.name, len(res.pages)))
 	}
-	return s.answer(Answer{Outcome: outcomes[0], Page: in.Page}, res, false)
+	return s.answer(Answer{Outcome: outcomes[0], Page: page}, res)
 }
 
 // refuse returns what is wrong with a call, so that the caller can do better.

@@ -11,7 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/git"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/testrun"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -191,7 +193,7 @@ func TestHostileCallers(t *testing.T) {
 		{"record", in{"package": "./codec", "output": "codec/codec.go"}, "are called .hone"},
 		{"record", in{"server": "cpu.pprof"}, "is a file"},
 		{"record", in{"server": "metadata.internal:80"}, "another machine"},
-		{"record", in{"test": "./codec", "args": "x"}, "args are those of a package"},
+		{"record", in{"test": "./codec", "args": "x"}, "args goes with package"},
 		{"advise", in{}, "it needs one of ref, package"},
 		{"advise", in{"ref": "a.hone", "source": ".."}, "outside the folder"},
 		{"why_alloc", in{"where": "../outside/p/p.go:3"}, "outside the folder"},
@@ -202,6 +204,22 @@ func TestHostileCallers(t *testing.T) {
 		{"compare", in{"package": "example.com/other"}, "want packages of this folder"},
 		{"fix", in{"package": "./codec", "apply": "yes"}, "want true or false"},
 		{"more", in{"result": "r99", "page": 1}, `there is no result "r99"`},
+		{"more", in{"result": "r99", "page": "x"}, `page: "x": want a number from 1 on`},
+		{"more", in{"result": "r99", "page": 1, "pages": 2}, "did you mean page?"},
+		// What a caller gets wrong that means well, and what it needs to do better.
+		{"top", in{"ref": "b.hone"}, "did you mean a.hone?"},
+		{"top", in{"ref": "before.hone"}, "its newest recordings are a.hone"},
+		{"top", in{"ref": "localhost"}, "such as localhost:6060"},
+		{"list", in{"match": "", "ref": "cpu.pprof"}, "match: it is empty"},
+		{"advise", in{"ref": "a.hone", "bench": "Parse"}, "bench goes with package"},
+		{"advise", in{"ref": "a.hone", "finding": 0}, `finding: "0": want a number from 1 on`},
+		{"fix", in{"package": "./codec", "finding": 1}, "finding goes with ref"},
+		{"fix", in{"package": "./codec", "source": "codec"}, "source goes with ref"},
+		{"record", in{"server": "localhost:6060", "run": "x"}, "run goes with test"},
+		{"record", in{"package": "./codex"}, "there is no ./codex in the folder"},
+		{"record", in{"test": "./codec", "bench": "("}, "bench: missing closing )"},
+		{"record", in{"package": "./codec", "output": "a.hone"}, "a.hone is there already"},
+		{"race", in{"package": "./codec", "run": "*"}, "run: missing argument to repetition"},
 	} {
 		text, a, failed := ask(t, c, test.tool, test.in)
 		if !failed || a.Outcome != "wrong input" || !strings.Contains(text, test.want) {
@@ -246,13 +264,52 @@ func TestOutcomes(t *testing.T) {
 	if string(a.Report) != `{"a":1}` || a.Outcome != "done" || text != r.said+r.out {
 		t.Errorf("%q %+v", text, a)
 	}
-	if _, a, _ := ask(t, c, "record", map[string]any{"package": "./codec", "output": "a.hone"}); a.Recording != "a.hone" {
-		t.Errorf("the recording is %q", a.Recording)
-	}
 	for code, want := range map[int]string{1: "failed", 2: "wrong input", 3: "gate", 4: "undecided", 99: "failed"} {
 		r.code = code
-		if _, a, failed := ask(t, c, "prove", nil); a.Outcome != want || failed != (code == 1 || code == 2) {
+		if _, a, failed := ask(t, c, "prove", nil); a.Outcome != want || failed != (want == "failed" || want == "wrong input") {
 			t.Errorf("%d: %+v %v", code, a, failed)
+		}
+	}
+}
+
+// A recording is made whatever becomes of the program, whose exit code is no outcome of hone.
+func TestRecordingIsDone(t *testing.T) {
+	work, code := folder(t), 0
+	c := connect(t, Options{Folder: work, Run: func(_ context.Context, args []string, _, said io.Writer) (int, error) {
+		if code == 1 {
+			return code, nil // as where the package does not build
+		}
+		for _, a := range args {
+			if name, ok := strings.CutPrefix(a, "--output="); ok {
+				return code, os.WriteFile(filepath.Join(work, name), nil, 0o600)
+			}
+		}
+		return 0, nil
+	}}, nil)
+	for code = range 4 {
+		_, a, failed := ask(t, c, "record", map[string]any{"package": "./codec"})
+		if made := code != 1; made != (a.Recording != "") || made != (a.Outcome == "done") || failed == made || made && a.Exit != code {
+			t.Errorf("%d: %+v %v", code, a, failed)
+		}
+	}
+}
+
+// A revision that names no commit is not taken for a package, which it is to hone compare.
+func TestCompareRevision(t *testing.T) {
+	work := folder(t)
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"}} {
+		if _, err := (git.Command{Dir: work}).Run(t.Context(), args...); err != nil {
+			testrun.Missing(t, "git: %v", err)
+		}
+	}
+	var r ran
+	c := connect(t, Options{Folder: work, Run: r.run}, nil)
+	if text, _, failed := ask(t, c, "compare", map[string]any{"base": "trunk"}); !failed || !strings.Contains(text, "trunk names no commit") {
+		t.Error(text)
+	}
+	for _, base := range []string{"main", "HEAD", "main..HEAD", "a.hone"} {
+		if text, _, failed := ask(t, c, "compare", map[string]any{"base": base}); failed {
+			t.Errorf("%s: %s", base, text)
 		}
 	}
 }
@@ -278,6 +335,34 @@ func TestStopAndProgress(t *testing.T) {
 	stop()
 	if err := <-ended; err == nil {
 		t.Error("it was not stopped")
+	}
+}
+
+// What only says how it goes is not part of the answer, and no program makes that a flood.
+func TestLines(t *testing.T) {
+	var told []string
+	to := &capped{most: mostSaid}
+	l := &lines{to: to, tell: func(line string) { told = append(told, line) }}
+	for _, part := range []string{"note: a\n" + Progress + "hone: buil", "ding… (10s)\nno", "te: b\n", "the end"} {
+		io.WriteString(l, part)
+	}
+	l.end()
+	if got := to.String(); got != "note: a\nnote: b\nthe end" {
+		t.Errorf("the answer has %q", got)
+	}
+	if want := []string{"note: a", "hone: building… (10s)", "note: b"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	for range 10_000 {
+		io.WriteString(l, "again and again\n")
+	}
+	io.WriteString(l, strings.Repeat("x", 1<<20))
+	size := 0
+	for _, line := range told {
+		size += len(line)
+	}
+	if size > mostTold || len(l.line) > mostSaid {
+		t.Errorf("told %d bytes, held %d", size, len(l.line))
 	}
 }
 
@@ -435,7 +520,11 @@ func TestSpelling(t *testing.T) {
 		{hint.Ask("prove").With("faster", ""), `prove {"faster": true}`},
 		{hint.Ask("compare", "OLD..NEW"), `compare {"base": "OLD..NEW"}`},
 		{hint.Ask("compare").With("live", ""), `hone compare live`},
-		{hint.Ask("advise", "a.hone").With("all", ""), `hone advise all a.hone`},
+		{hint.Ask("advise", "a.hone").With("all", ""), `advise {"ref": "a.hone", "all": true}`},
+		{hint.Ask("record").With("trace", ""), `record {"trace": true}`},
+		{hint.Command{Verb: "record", Args: []string{"./cmd/app"}, Behind: []string{"-v"}}, `record {"package": "./cmd/app", "args": "-v"}`},
+		{hint.Command{Verb: "record", Behind: []string{"COMMAND"}}, `hone record -- COMMAND`},
+		{hint.Ask("prove", "OLDDIR", "NEWDIR"), `hone prove OLDDIR NEWDIR`},
 		{hint.Ask("web", "a.hone"), `hone web a.hone`},
 		{hint.Command{Program: "git", Verb: "diff"}, `hone git diff`},
 	} {
@@ -445,7 +534,7 @@ func TestSpelling(t *testing.T) {
 	}
 	for o, want := range map[hint.Option]string{
 		{Name: "limit"}: "limit", {Name: "limit", Value: "50"}: `{"limit": 50}`, {Name: "min", Value: "0"}: `{"min": "0"}`,
-		{Name: "cum"}: "sort", {Name: "faster"}: `{"faster": true}`, {Name: "json"}: `{"json": true}`, {Name: "relative"}: "--relative on the command line",
+		{Name: "cum"}: "sort", {Name: "faster"}: `{"faster": true}`, {Name: "json"}: `{"json": true}`, {Name: "o"}: "output", {Name: "relative"}: "--relative on the command line",
 	} {
 		if got := by.Option(o); got != want {
 			t.Errorf("%v is %s, want %s", o, got, want)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -10,10 +11,11 @@ import (
 
 // How much text there is.
 const (
-	pageBytes   = 12_000  // in one answer: some 4,000 tokens
-	mostText    = 1 << 20 // of a result
-	mostSaid    = 8 << 10 // on standard error
-	mostLast    = 4 << 10 // of what is written when there is more: the last lines say how it ended
+	pageBytes   = 12_000   // in one answer: some 4,000 tokens
+	mostText    = 1 << 20  // of a result
+	mostSaid    = 8 << 10  // on standard error
+	mostTold    = 64 << 10 // of progress
+	mostLast    = 4 << 10  // of what is written when there is more: the last lines say how it ended
 	mostJSON    = 48_000
 	mostResults = 20 // that more knows
 )
@@ -70,13 +72,11 @@ func pages(text string) []string {
 // A capped keeps the first bytes that are written to it and the last ones, and counts the others. Programs may write without end.
 type capped struct {
 	most int
-	tell func(line string) // each whole line, where it is set
 
 	mu   sync.Mutex
 	b    bytes.Buffer
 	last []byte // after the first ones
 	lost int    // after the first ones
-	line []byte // that has not ended
 }
 
 func (c *capped) Write(p []byte) (int, error) {
@@ -87,18 +87,50 @@ func (c *capped) Write(p []byte) (int, error) {
 	c.lost += len(p) - room
 	c.last = append(c.last, p[room:]...)
 	c.last = c.last[max(0, len(c.last)-mostLast):]
-	if c.tell != nil {
-		c.line = append(c.line, p[:room]...)
-		for {
-			line, rest, ended := bytes.Cut(c.line, []byte("\n"))
-			if !ended {
-				break
-			}
-			c.tell(string(line))
-			c.line = rest
+	return len(p), nil
+}
+
+// Progress begins the lines on standard error that only say what hone is doing. Those who asked how it goes are told; the answer, which comes
+// when that is over, is without them.
+const Progress = "\x1e"
+
+// lines tells what comes on standard error line by line, as far as mostTold, and passes on what belongs to the answer.
+type lines struct {
+	to   io.Writer
+	tell func(line string) // nil is nobody
+
+	line []byte // that has not ended
+	told int
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.line = append(l.line, p...)
+	for {
+		line, rest, ended := bytes.Cut(l.line, []byte("\n"))
+		if !ended {
+			break
 		}
+		l.pass(line, "\n")
+		l.line = rest
+	}
+	if len(l.line) > mostSaid {
+		l.pass(l.line, "")
+		l.line = nil
 	}
 	return len(p), nil
+}
+
+// end passes on a last line that did not end.
+func (l *lines) end() { l.pass(l.line, "") }
+
+func (l *lines) pass(line []byte, end string) {
+	text, progress := strings.CutPrefix(string(line), Progress)
+	if !progress {
+		io.WriteString(l.to, text+end)
+	}
+	if l.told += len(text); l.tell != nil && end != "" && l.told <= mostTold {
+		l.tell(text)
+	}
 }
 
 func (c *capped) String() string {

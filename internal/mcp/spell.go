@@ -57,7 +57,7 @@ func sayCall(c hint.Command) *said {
 		name = "look"
 	}
 	at := slices.IndexFunc(knownTools(), func(t *tool) bool { return t.name == name })
-	if at < 0 || c.Program != "" {
+	if at < 0 || c.Program != "" || len(c.Behind) > 0 && len(c.Args) == 0 { // no tool runs any command
 		return nil
 	}
 	call := &said{tool: knownTools()[at]}
@@ -111,8 +111,11 @@ func (t *tool) input(name string) *input {
 
 // option returns the input that becomes a flag of that name, or nil.
 func (t *tool) option(name string) *input {
-	if name == cum {
+	switch name {
+	case cum:
 		name = "sort"
+	case "o":
+		name = "output"
 	}
 	in := t.input(strings.ReplaceAll(name, "-", "_"))
 	if in == nil || in.flag == "" && !in.own && in.name != asJSON.name || in.rest {

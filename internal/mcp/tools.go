@@ -42,6 +42,7 @@ type input struct {
 	rest bool // goes behind --
 	own  bool // finish puts it where it belongs
 
+	with  string // the input that it goes with
 	usual string // the value where none is given
 }
 
@@ -55,7 +56,8 @@ const (
 	version             // what a change is compared with
 	place               // a line or a function
 	file                // in the folder
-	number              // counts
+	number              // counts, from 1
+	tests               // names of tests or benchmarks
 	rows                // how many rows to show
 	yes                 // or no
 )
@@ -80,6 +82,9 @@ func (t *tool) schema() *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for _, in := range t.all() {
 		p := &jsonschema.Schema{Description: in.doc}
+		if in.with != "" {
+			p.Description = "with " + in.with + ": " + in.doc
+		}
 		switch {
 		case in.is == yes:
 			p.Type = "boolean"
@@ -156,6 +161,9 @@ func (t *tool) read(s *server, raw json.RawMessage) (*call, error) {
 		}
 		if in.need && len(values) == 0 {
 			return nil, fmt.Errorf("it needs %s: %s", in.name, in.doc)
+		}
+		if in.with != "" && given[in.with] == nil && len(values) > 0 {
+			return nil, fmt.Errorf("%s goes with %s", in.name, in.with)
 		}
 		for _, value := range values {
 			if value, err = s.check(in.is, value); err != nil {
@@ -258,10 +266,14 @@ func (s *server) check(is kind, value string) (string, error) {
 		}
 	case number:
 		n, err := strconv.Atoi(value)
-		if err != nil || n < 0 {
-			return "", fmt.Errorf("%q: want a number", clip(value))
+		if err != nil || n < 1 {
+			return "", fmt.Errorf("%q: want a number from 1 on", clip(value))
 		}
 		return strconv.Itoa(n), nil
+	case tests:
+		if err := query.CheckRegexp(value); err != nil {
+			return "", err
+		}
 	}
 	return value, plain(value)
 }
@@ -335,8 +347,20 @@ func argument(name string) func(s *server, c *call) error {
 	return func(_ *server, c *call) error {
 		value := c.given[name][0]
 		c.refs = slices.Insert(c.refs, 0, value)
-		return word(value)
+		if err := word(value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
 	}
+}
+
+// moreTool reads results on.
+var moreTool = &tool{
+	name: "more", doc: "Read another page of a result", plain: true,
+	inputs: []input{
+		{name: "result", doc: "what the answer called it", need: true},
+		{name: "page", doc: "from 1 on", is: number, need: true},
+	},
 }
 
 // stepTools build, run, measure and change.
@@ -346,10 +370,10 @@ var stepTools = []*tool{
 		doc: "Record everything about one run of a program, of tests or benchmarks, or about a server, into a file for the other tools",
 		inputs: []input{
 			{name: "package", doc: "main package to build and run, such as ./cmd/app", is: pattern, own: true},
-			{name: "args", doc: "its arguments", list: true, rest: true},
+			{name: "args", doc: "its arguments", list: true, rest: true, with: "package"},
 			{name: "test", doc: "or a package whose tests to run, such as ./codec", is: pattern, own: true},
-			{name: "bench", doc: "with test: run the benchmarks that match", flag: "-bench"},
-			{name: "run", doc: "with test: run the tests that match; ^$ is none", flag: "-run"},
+			{name: "bench", doc: "run the benchmarks that match", is: tests, flag: "-bench", with: "test"},
+			{name: "run", doc: "run the tests that match; ^$ is none", is: tests, flag: "-run", with: "test"},
 			{name: "server", doc: "or a server that has /debug/pprof, such as localhost:6060", is: ref, own: true},
 			{name: "for", doc: "how long; then a program is told to exit (default 30s)", flag: "--for"},
 			{name: "trace", doc: "also record an execution trace, for requests, waits and trace", is: yes, flag: "--trace"},
@@ -364,8 +388,9 @@ var stepTools = []*tool{
 		inputs: []input{
 			{name: "ref", doc: "a recording, profiles or a server", is: ref, list: true},
 			{name: "package", doc: "or packages, whose benchmarks are run first", is: pattern, list: true},
-			{name: "bench", doc: "with package: benchmarks that match", flag: "-bench"},
+			{name: "bench", doc: "benchmarks that match", is: tests, flag: "-bench", with: "package"},
 			{name: "finding", doc: "show only this one, in full", is: number, flag: "--finding"},
+			{name: "all", doc: "show all in full", is: yes, flag: "--all"},
 			{name: "min", doc: "leave out findings that would save less than this share, such as 5%", flag: "--min"},
 			{name: "source", doc: "folder of the module that was profiled", is: file, flag: "--source"},
 		},
@@ -386,12 +411,12 @@ var stepTools = []*tool{
 		inputs: []input{
 			{name: "package", doc: "packages, such as ./codec", is: pattern, list: true},
 			{name: "ref", doc: "or a recording or profile", is: ref, list: true},
-			{name: "finding", doc: "with ref: try only this finding", is: number, own: true},
-			{name: "bench", doc: "with package: benchmarks that match", flag: "-bench"},
+			{name: "finding", doc: "try only this finding", is: number, own: true, with: "ref"},
+			{name: "bench", doc: "benchmarks that match", is: tests, flag: "-bench", with: "package"},
 			{name: "apply", doc: "write proven patches to the files", is: yes, own: true},
 			{name: "budget", doc: "limit on the whole, such as 5m (default 10m)", flag: "--budget"},
 			{name: "each", doc: "for each patch, how long to look for differences and to measure (default 15s)", flag: "--each"},
-			{name: "source", doc: "folder of the module that was recorded", is: file, flag: "--source"},
+			{name: "source", doc: "folder of the module that was recorded", is: file, flag: "--source", with: "ref"},
 		},
 		finish: func(s *server, c *call) error {
 			c.refs = append(c.refs, c.given["finding"]...) // behind what it is a finding of
@@ -417,8 +442,14 @@ var stepTools = []*tool{
 		inputs: []input{
 			{name: "base", doc: "revision, or A..B (default: the working tree against where the branch left the main one)", is: version},
 			{name: "package", doc: "packages (default ./...)", is: pattern, list: true},
-			{name: "bench", doc: "benchmarks that match", flag: "-bench"},
+			{name: "bench", doc: "benchmarks that match", is: tests, flag: "-bench"},
 			{name: "budget", doc: "how long each benchmark may take (default 20s)", flag: "--budget"},
+		},
+		finish: func(s *server, c *call) error {
+			if base := c.given["base"]; base != nil {
+				return s.names(base[0])
+			}
+			return nil
 		},
 	},
 	{
@@ -426,7 +457,7 @@ var stepTools = []*tool{
 		doc: "Find data races and deadlocks that tests alone do not show",
 		inputs: []input{
 			{name: "package", doc: "packages, such as ./...", is: pattern, list: true},
-			{name: "run", doc: "tests that match", flag: "--run"},
+			{name: "run", doc: "tests that match", is: tests, flag: "--run"},
 			{name: "for", doc: "how long to search (default 30s)", flag: "--for"},
 		},
 	},
@@ -481,10 +512,6 @@ func record(s *server, c *call) error {
 	switch {
 	case len(what) != 1:
 		return errors.New("it needs one of package, test, server")
-	case what[0] != "package" && len(c.rest) > 0:
-		return errors.New("args are those of a package")
-	case what[0] != "test" && (c.given["bench"] != nil || c.given["run"] != nil):
-		return errors.New("bench and run go with test")
 	case what[0] == "server" && s.there(c.refs[0]):
 		return fmt.Errorf("server: %s is a file; want an address such as localhost:6060", c.refs[0])
 	case what[0] == "test":
@@ -496,6 +523,9 @@ func record(s *server, c *call) error {
 		c.makes = output[0]
 		if !strings.HasSuffix(c.makes, ".hone") {
 			return fmt.Errorf("output: %s: recordings are called .hone", clip(c.makes))
+		}
+		if s.there(c.makes) {
+			return fmt.Errorf("output: %s is there already; choose another name", clip(c.makes))
 		}
 	}
 	for n := 1; c.makes == ""; n++ {
