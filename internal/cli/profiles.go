@@ -184,9 +184,9 @@ func openHints(err error) error {
 	case errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
 		return withHint(err, "the server wants a login; save the profile with curl, and give hone the file")
 	case errors.As(err, &timeless):
-		return usagef("only recordings made by hone record have times", "%w with --at", err)
+		return &usageError{err: withHint(err, hint.Option{Name: "at"}, " is for recordings, which have times")}
 	case errors.As(err, &storedTime):
-		return usagef("the time is a part of the ref, such as "+quoted(source.StorePrefix+"api@-2h..-1h"), "%w with --at", err)
+		return &usageError{err: withHint(err, hint.Option{Name: "at"}, " is for recordings; the time is a part of the ref here, such as ", quoted(source.StorePrefix+"api@-2h..-1h"))}
 	case errors.As(err, &storedPart) && storedPart.Part == recording.Metrics.FileKind:
 		return withHint(err, hint.Ask("services"), ", and the page of the service in the browser, show cores and memory over time")
 	case errors.As(err, &storedPart):

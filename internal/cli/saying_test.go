@@ -5,13 +5,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hone-perf/hone/internal/mcp"
 )
 
 // TestProgressWithoutTerminal holds that a log gets a line every ten seconds about what is being done, and none when there is nothing to tell.
 func TestProgressWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
-		say := newSaying(&System{Err: &said})
+		reader := ""
+		say := newSaying(&System{Err: &said, Env: func(string) string { return reader }})
 		after := func(d time.Duration, want string) {
 			t.Helper()
 			time.Sleep(d)
@@ -32,6 +35,8 @@ func TestProgressWithoutTerminal(t *testing.T) {
 		after(time.Minute, "")
 		say.now("packing")
 		after(11*time.Second, "hone: packing… (91s)\n")
+		reader = readerTools // which takes the line for progress, and does not show it with the answer
+		after(10*time.Second, mcp.Progress+"hone: packing… (101s)\n")
 		say.now("")
 		after(time.Minute, "")
 	})

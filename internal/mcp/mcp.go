@@ -170,6 +170,9 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 			StructuredContent: a.with(said.String()), IsError: a.isError(),
 		}
 	}
+	if c.json && len(text) > mostJSON {
+		fmt.Fprintf(said, "note: the report has %d bytes, which is too much for one answer; a smaller limit or filters make it shorter\n", len(text))
+	}
 	// What a tool says besides is about what went wrong, what it made, and what to do next.
 	if notes := said.String(); notes != "" {
 		text = strings.TrimRight(notes, "\n") + "\n" + text

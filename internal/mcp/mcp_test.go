@@ -264,6 +264,11 @@ func TestOutcomes(t *testing.T) {
 	if string(a.Report) != `{"a":1}` || a.Outcome != "done" || text != r.said+r.out {
 		t.Errorf("%q %+v", text, a)
 	}
+	r.out = `"` + strings.Repeat("x", mostJSON) + `"` + "\n"
+	if text, a, _ := ask(t, c, "top", map[string]any{"ref": "cpu.pprof", "json": true}); a.Report != nil || a.Pages < 4 || !strings.Contains(text, "a smaller limit or filters make it shorter") {
+		t.Errorf("a report that is too long: %+v", a)
+	}
+	r.out = "well\n"
 	for code, want := range map[int]string{1: "failed", 2: "wrong input", 3: "gate", 4: "undecided", 99: "failed"} {
 		r.code = code
 		if _, a, failed := ask(t, c, "prove", nil); a.Outcome != want || failed != (want == "failed" || want == "wrong input") {

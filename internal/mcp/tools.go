@@ -288,7 +288,7 @@ var looks = []string{
 var lookKeys = []string{"base", "metric", "at", "focus", "ignore", "hide", "tag", "by", "sort", "limit", "min", "root", "invert"}
 
 // lookLimits are how many rows of a view are shown where the caller does not say. More than these do not help to decide what to ask next.
-var lookLimits = map[string]string{"top": "30", "diff": "30", "flame": "60"}
+var lookLimits = map[string]string{"top": "30", "diff": "30", "flame": "60", "gc": "10"}
 
 // lookTools returns a tool for each of the looks.
 func lookTools() []*tool {
