@@ -138,6 +138,7 @@ func TestAgent(t *testing.T) {
 		testrun.Left(t, t.Name(), "fix, prove and compare, which TestScript has without an agent, measure for long")
 		return
 	}
+	a.asks("fix", in{"package": "./stage0", "bench": "Hi$", "each": "20s", "budget": "2m"}, `fix(es)? proven; nothing written`)
 	dry := a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m"}, `1 fix proven; nothing written`)
 	if applied() {
 		t.Error("a dry run writes")

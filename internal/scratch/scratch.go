@@ -88,6 +88,13 @@ func Own() (string, error) {
 	return dir, err
 }
 
+// Made returns the folder of this process where there is one, and "" otherwise.
+func Made() string {
+	own.Lock()
+	defer own.Unlock()
+	return own.dir
+}
+
 func folder() (string, error) {
 	own.Lock()
 	defer own.Unlock()

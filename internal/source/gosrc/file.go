@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -70,13 +71,14 @@ func (f *Finder) read(name string) *file {
 // runs: who calls its tools may have brought the profile, and a profile can name any file.
 const WithinVariable = "HONE_SOURCES_WITHIN"
 
-// mayRead returns an error for a file outside of the folders that files may be in. Whether there is such a file, it does not say.
+// mayRead returns an error for a file outside of the folders that files may be in, and of what this process made. Whether there is such a file, it does not say.
 func (o *Options) mayRead(name string) error {
 	if o.Within == "" {
 		return nil
 	}
 	allowed := func(name string, of func(string) string) bool {
-		return slices.ContainsFunc([]string{o.Within, o.GOROOT, o.GOMODCACHE, o.SDK}, func(dir string) bool {
+		// hone fix runs the benchmarks of a copy that it made, of what is in the folder.
+		return slices.ContainsFunc([]string{o.Within, o.GOROOT, o.GOMODCACHE, o.SDK, scratch.Made()}, func(dir string) bool {
 			rel, err := filepath.Rel(of(dir), name)
 			return dir != "" && err == nil && filepath.IsLocal(rel)
 		})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/scratch"
 	"golang.org/x/mod/module"
 )
 
@@ -465,6 +466,27 @@ func TestReadFile(t *testing.T) {
 	}
 	if _, err := readFile(root); err == nil || !strings.Contains(err.Error(), "not a plain file") {
 		t.Errorf("a folder: %v", err)
+	}
+}
+
+// Beside the folder that files have to be in, a process may read what it made: copies of what is there.
+func TestWithin(t *testing.T) {
+	t.Setenv(scratch.Variable, t.TempDir())
+	t.Cleanup(scratch.Clean)
+	outside, within := t.TempDir(), t.TempDir()
+	made, err := scratch.Files("copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Options{Within: within}
+	for dir, may := range map[string]bool{within: true, made: true, outside: false, filepath.Dir(filepath.Dir(made)): false} {
+		name := filepath.Join(dir, "a.go")
+		if err := os.WriteFile(name, []byte("package a\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.mayRead(name); (err == nil) != may {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
