@@ -28,7 +28,7 @@ func mcpCommand(sys *System) *cobra.Command {
 look, advise, fix, prove, compare.
 
 Tools work in the folder that hone mcp was started in. They build, run and change nothing outside of it, and open no
-recordings there. Whatever files a profile names, they show only source files of the folder, of the Go installation
+recordings there but those that advise made of the benchmarks it ran. Whatever files a profile names, they show only source files of the folder, of the Go installation
 and of the module cache, and those inside of a recording. Tools ask only the servers of this machine, unless --network
 is given, and one store: the one of --store. The fix tool writes files only when it is told to apply.
 
@@ -61,8 +61,9 @@ also let the agent run go test.`,
 		if *store != "" {
 			env = append(env, source.StoreVariable+"="+*store)
 		}
+		runs, _ := runsFolder() // where there is none, nothing is kept
 		err = mcp.Serve(cmd.Context(), mcp.Options{
-			Folder: sys.Dir, Version: version(), Network: *network, Store: cmp.Or(*store, os.Getenv(source.StoreVariable)),
+			Folder: sys.Dir, Runs: runs, Version: version(), Network: *network, Store: cmp.Or(*store, os.Getenv(source.StoreVariable)),
 			Run: func(ctx context.Context, args []string, out, said io.Writer) (int, error) {
 				return runSelf(ctx, program, sys.Dir, env, args, out, said)
 			},

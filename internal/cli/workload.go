@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/fix"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/mcp"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/render"
@@ -269,6 +270,9 @@ func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, ar
 		} else {
 			file = kept
 			fmt.Fprintf(sys.Err, "hone: %s: %s, until the next such run\n", file, unit.Size(done.Bytes))
+			if sys.forTools() {
+				fmt.Fprintln(sys.Err, mcp.Made+file)
+			}
 		}
 		files = append(files, file)
 	}
@@ -278,13 +282,18 @@ func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, ar
 // runsKept is how many recordings that nobody asked for are kept at most, the newest of them.
 const runsKept = 20
 
+// runsFolder is the folder in the cache of the user where recordings are kept.
+func runsFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "hone", "runs"), err
+}
+
 // keepRun moves a recording to the cache of the user.
 func keepRun(file, name string) (string, error) {
-	cache, err := os.UserCacheDir()
+	dir, err := runsFolder()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "hone", "runs")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}

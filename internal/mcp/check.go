@@ -145,11 +145,37 @@ func (s *server) file(text string) (string, error) {
 	if m := moment().FindStringSubmatch(text); m != nil && !s.there(text) {
 		name, when = m[1], m[2]
 	}
+	if s.kept(name) {
+		return name + when, nil
+	}
 	file, err := s.inside(name)
 	if err == nil && !s.there(file) {
 		err = fmt.Errorf("there is no %s in the folder %s%s", clip(name), s.Folder, s.instead(name))
 	}
 	return file + when, err
+}
+
+// keep remembers a recording that a call made, and reports whether it is one of those that hone keeps.
+func (s *server) keep(file string) bool {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil || file == "" || filepath.Ext(real) != ".hone" {
+		return false
+	}
+	runs, err := filepath.EvalSymlinks(s.Runs)
+	if err != nil || filepath.Dir(real) != runs {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made[file] = true
+	return true
+}
+
+// kept reports whether a call of this server made a recording. Others that hone keeps may be of other folders.
+func (s *server) kept(file string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.made[file]
 }
 
 // mostNames is how many recordings an error names.

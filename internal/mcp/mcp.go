@@ -24,6 +24,7 @@ type Options struct {
 	Folder  string // that tools work in
 	Version string // of hone
 	Network bool   // other machines may be asked, too
+	Runs    string // the folder where hone keeps recordings of benchmarks that it ran to answer a question
 	Store   string // the address that store: refs and links to a shelf go to, besides this machine
 
 	// Run runs a command line of hone in the folder until it ends or the context does, and returns its exit code.
@@ -66,10 +67,13 @@ type server struct {
 	calls   sync.WaitGroup
 	alone   chan struct{} // for what measures: two at once would disturb each other
 	looks   chan struct{}
+
+	mu   sync.Mutex
+	made map[string]bool // recordings in Runs that calls of this server made
 }
 
 func newServer(life context.Context, o Options) (*server, *sdk.Server) {
-	s := &server{Options: o, life: life, alone: make(chan struct{}, 1), looks: make(chan struct{}, mostLooks)}
+	s := &server{Options: o, life: life, alone: make(chan struct{}, 1), looks: make(chan struct{}, mostLooks), made: map[string]bool{}}
 	answer := answerSchema()
 	m := sdk.NewServer(&sdk.Implementation{Name: "hone", Title: "hone", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
@@ -161,6 +165,9 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 		if ctx.Err() == nil {
 			a.Outcome, a.Exit = outcomes[0], code // hone is done; the code is that of the program
 		}
+	}
+	if t.keeps && s.keep(lines.made) {
+		a.Recording = lines.made
 	}
 	text := out.String()
 	if c.json && len(text) <= mostJSON && json.Valid([]byte(text)) {

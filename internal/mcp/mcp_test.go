@@ -299,6 +299,49 @@ func TestRecordingIsDone(t *testing.T) {
 	}
 }
 
+// advise keeps the recording of the benchmarks that it ran outside of the folder. It is a ref for this caller. No other file there is, and no tool
+// can name one that runs programs of strangers.
+func TestKeptRuns(t *testing.T) {
+	work, runs := folder(t), t.TempDir()
+	mine, other, outside := filepath.Join(runs, "mine.hone"), filepath.Join(runs, "other.hone"), filepath.Join(work, "..", "outside", "secret.pprof")
+	for _, name := range []string{mine, other} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var r ran
+	c := connect(t, Options{Folder: work, Runs: runs, Run: r.run}, nil)
+	refused := func(ref string) {
+		t.Helper()
+		if text, _, failed := ask(t, c, "top", map[string]any{"ref": ref}); !failed || !strings.Contains(text, "outside the folder") {
+			t.Errorf("%s: %s", ref, text)
+		}
+	}
+	refused(mine)
+	for _, made := range []string{outside, filepath.Join(runs, "..", "x.hone"), runs, ""} {
+		r.said = Made + made + "\n"
+		if _, a, _ := ask(t, c, "advise", map[string]any{"package": "./codec"}); a.Recording != "" {
+			t.Errorf("it takes %q for a recording that is kept", made)
+		}
+	}
+	refused(outside)
+	r.said = "note: a\n" + Made + mine + "\n"
+	if _, a, _ := ask(t, c, "race", map[string]any{"package": "./codec"}); a.Recording != "" {
+		t.Errorf("a race has the recording %s", a.Recording)
+	}
+	refused(mine)
+	if text, a, _ := ask(t, c, "advise", map[string]any{"package": "./codec"}); a.Recording != mine || text != "note: a\n" {
+		t.Errorf("%q %+v", text, a)
+	}
+	r.said = ""
+	for _, ref := range []string{mine, mine + "@1s"} {
+		if text, _, failed := ask(t, c, "top", map[string]any{"ref": ref}); failed || r.args[len(r.args)-1] != ref {
+			t.Errorf("%s: %q %s", ref, r.args, text)
+		}
+	}
+	refused(other)
+}
+
 // A revision that names no commit is not taken for a package, which it is to hone compare.
 func TestCompareRevision(t *testing.T) {
 	work := folder(t)

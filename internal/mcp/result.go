@@ -94,6 +94,9 @@ func (c *capped) Write(p []byte) (int, error) {
 // when that is over, is without them.
 const Progress = "\x1e"
 
+// Made begins the line on standard error that names a recording which hone keeps among those of the user, outside of the folder. It can be used as a ref.
+const Made = "\x1d"
+
 // lines tells what comes on standard error line by line, as far as mostTold, and passes on what belongs to the answer.
 type lines struct {
 	to   io.Writer
@@ -101,6 +104,7 @@ type lines struct {
 
 	line []byte // that has not ended
 	told int
+	made string // the last recording that a line named
 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -124,6 +128,10 @@ func (l *lines) Write(p []byte) (int, error) {
 func (l *lines) end() { l.pass(l.line, "") }
 
 func (l *lines) pass(line []byte, end string) {
+	if made, ok := strings.CutPrefix(string(line), Made); ok {
+		l.made = made
+		return
+	}
 	text, progress := strings.CutPrefix(string(line), Progress)
 	if !progress {
 		io.WriteString(l.to, text+end)

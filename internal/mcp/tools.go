@@ -26,6 +26,7 @@ type tool struct {
 	runs   bool // it builds, runs or measures something
 	writes bool // it changes files of the user
 	plain  bool // its answer has no JSON
+	keeps  bool // it may keep a recording in Options.Runs
 
 	// finish changes the command line, once all inputs are read.
 	finish func(s *server, c *call) error
@@ -383,7 +384,7 @@ var stepTools = []*tool{
 		finish: record,
 	},
 	{
-		name: "advise", runs: true, args: []string{"advise"},
+		name: "advise", runs: true, keeps: true, args: []string{"advise"},
 		doc: "Find avoidable work that costs something: line, cause, what a fix could save, and a patch where one is known to be safe",
 		inputs: []input{
 			{name: "ref", doc: "a recording, profiles or a server", is: ref, list: true},
