@@ -296,6 +296,9 @@ func checkMetric(in []*recording.Recording, metric string) error {
 		if near := query.Nearest(metric, names); near != "" {
 			return withHint(bad, "did you mean ", hint.Option{Name: "metric", Value: near}, "?")
 		}
+		if isServer(r.Ref) && !strings.Contains(r.Ref, "/") {
+			return withHint(bad, r.Ref, "/debug/pprof/heap, /allocs, /block and /mutex have others")
+		}
 		return bad
 	}
 	return nil

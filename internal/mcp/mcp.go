@@ -37,8 +37,8 @@ Usual order: record a program, its tests or a server; then advise for findings w
 diff to look by yourself; why_alloc for a line; fix to try patches (it writes nothing without apply); prove that a change does the same;
 compare to measure it. For latency: record with trace, then requests, request, waits.
 
-Refs name what to look at: files and recordings (.hone) in this folder, servers of this machine such as localhost:6060, and
-store:SERVICE@-1h where hone serve runs: services lists them. Results say which recording they made; use it as a ref.
+Refs name what to look at: files and recordings (.hone) in this folder, servers of this machine such as localhost:6060 (30s of CPU) or
+localhost:6060/debug/pprof/profile?seconds=5 or /heap, and store:SERVICE@-1h where hone serve runs: services lists them. Results say which recording they made; use it as a ref.
 
 Answers say what to ask next as calls: top {"ref": "a.hone"} is the tool top with that input, and {"limit": 50} an input of the same tool. What
 begins with hone is for a shell. Long answers come in pages; more reads the next one. Measuring takes a while: for and budget say how long.`
