@@ -170,18 +170,22 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 		a.Recording = lines.made
 	}
 	text := out.String()
-	if c.json && len(text) <= mostJSON && json.Valid([]byte(text)) {
+	isReport := c.json && json.Valid([]byte(text))
+	if isReport && len(text) <= mostJSON {
 		a.Report = json.RawMessage(text)
 		return &sdk.CallToolResult{
-			Content:           []sdk.Content{&sdk.TextContent{Text: said.String() + text}},
-			StructuredContent: a.with(said.String()), IsError: a.isError(),
+			Content:           []sdk.Content{&sdk.TextContent{Text: plainText(said) + text}},
+			StructuredContent: a.with(plainText(said)), IsError: a.isError(),
 		}
 	}
-	if c.json && len(text) > mostJSON {
+	if isReport {
 		fmt.Fprintf(said, "note: the report has %d bytes, which is too much for one answer; a smaller limit or filters make it shorter\n", len(text))
 	}
 	// What a tool says besides is about what went wrong, what it made, and what to do next.
-	if notes := said.String(); notes != "" {
+	if !isReport {
+		text = plainText(out)
+	}
+	if notes := plainText(said); notes != "" {
 		text = strings.TrimRight(notes, "\n") + "\n" + text
 	}
 	if ctx.Err() == context.DeadlineExceeded {

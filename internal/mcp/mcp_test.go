@@ -256,6 +256,22 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// What a program writes moves no cursor where an answer is shown.
+func TestPlainText(t *testing.T) {
+	r := ran{out: "\x1b[2Jcleared\x1b]0;title\x07\r\n10%\r20%\r\n\ttab \xff\u202e\u2502\n", said: "note: \x1b[31mred\n"}
+	c := connect(t, Options{Folder: folder(t), Run: r.run}, nil)
+	for _, in := range []map[string]any{{"ref": "cpu.pprof"}, {"ref": "cpu.pprof", "json": true}} {
+		text, a, _ := ask(t, c, "top", in)
+		if text != a.Text || strings.ContainsAny(text, "\x1b\x07\r\u202e") || !strings.Contains(text, "\ttab ") || !strings.Contains(text, "\u2502\n") {
+			t.Errorf("%v: %q", in, text)
+		}
+	}
+	r.out = "{}\n"
+	if text, a, _ := ask(t, c, "top", map[string]any{"ref": "cpu.pprof", "json": true}); strings.Contains(text+a.Text, "\x1b") {
+		t.Errorf("beside a report: %q", text)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	r := ran{out: `{"a":1}` + "\n", said: "note: well\n"}
 	work := folder(t)

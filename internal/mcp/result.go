@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/render"
 )
 
 // How much text there is.
@@ -37,7 +39,7 @@ func (r *results) add(text string) *result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.n++
-	res := &result{name: fmt.Sprintf("r%d", r.n), pages: pages(strings.ToValidUTF8(text, "\uFFFD"))}
+	res := &result{name: fmt.Sprintf("r%d", r.n), pages: pages(text)}
 	if r.list = append(r.list, res); len(r.list) > mostResults {
 		r.list = r.list[1:]
 	}
@@ -90,6 +92,11 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// plainText is what was written, without what a terminal obeys: programs write what they like, and some callers show answers on a terminal.
+func plainText(c *capped) string {
+	return render.Message(strings.ToValidUTF8(strings.ReplaceAll(c.String(), "\r\n", "\n"), "\uFFFD"))
+}
+
 // Progress begins the lines on standard error that only say what hone is doing. Those who asked how it goes are told; the answer, which comes
 // when that is over, is without them.
 const Progress = "\x1e"
@@ -137,7 +144,7 @@ func (l *lines) pass(line []byte, end string) {
 		io.WriteString(l.to, text+end)
 	}
 	if l.told += len(text); l.tell != nil && end != "" && l.told <= mostTold {
-		l.tell(text)
+		l.tell(render.Message(text))
 	}
 }
 
