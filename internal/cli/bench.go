@@ -93,7 +93,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 			return err
 		}
 		if given := append(build, test...); len(given) > 0 {
-			return usagef("", "%s is for running benchmarks, but %s already has results", given[0], cmp.Or(strings.Join(args, " "), "--history"))
+			return usagef("", "%s is for running benchmarks, but %s already has results", asTyped(given[0]), cmp.Or(strings.Join(args, " "), "--history"))
 		}
 		for flag, on := range map[string]bool{"save": f.save, "raw": f.raw != "", "no-profile": f.noProfile} {
 			if on {
