@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -23,5 +26,25 @@ func TestInterruptedView(t *testing.T) {
 	}}
 	if _, err := askView(ctx, endless, nil, query.Query{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("askView of an interrupted view: %v, want that it was canceled", err)
+	}
+}
+
+// A metric that is not there gets the nearest, or what else there is to ask, each as the reader would write it.
+func TestMetricHints(t *testing.T) {
+	p, err := profile.Parse(strings.NewReader("main;work 3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ ref, metric, want string }{
+		{"a.folded", "smaples", `did you mean --metric samples?`},
+		{"a.folded", "inuse_space", ""},
+		{"localhost:6060", "inuse_space", "localhost:6060/debug/pprof/heap, /allocs, /block and /mutex have others"},
+		{"localhost:6060/debug/pprof/heap", "inuse_space", ""},
+	} {
+		err := checkMetric([]*recording.Recording{{Ref: test.ref, Profile: p}}, test.metric)
+		var wrong *usageError
+		if got := hint.Next(err).Spell(flagSpeller{}); !errors.As(err, &wrong) || got != test.want {
+			t.Errorf("%s of %s: %v %q, want %q", test.metric, test.ref, err, got, test.want)
+		}
 	}
 }
