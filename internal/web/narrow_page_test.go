@@ -102,7 +102,7 @@ func TestPageEveryTabNarrow(t *testing.T) {
 // be read.
 func TestPageTurned(t *testing.T) {
 	stack := "main.main"
-	for i := range 14 {
+	for i := range 70 {
 		stack += fmt.Sprintf(";example.com/shop/internal/checkout.(*allocationState).computeEverything%d", i)
 	}
 	p := open(t, serve(t, []byte(stack+" 7\n")), 844, 390)
@@ -121,6 +121,21 @@ func TestPageTurned(t *testing.T) {
 		}
 		p.shoot("turned-" + view[1:])
 		p.do(chromedp.EmulateViewport(844, 390))
+	}
+	for _, width := range []int64{390, 1280} {
+		p.do(chromedp.EmulateViewport(width, 800))
+		p.visit("/calltree")
+		eval[bool](p, `(document.querySelector(".table").scrollTop = 1e6, true)`)
+		p.wait(`document.querySelector(".table").innerText.includes("computeEverything69")`)
+		p.fits("the end of /calltree")
+		p.shoot(fmt.Sprint("deep-", width))
+		if got := eval[float64](p, `(() => {
+			const name = [...document.querySelectorAll(".branch > span:last-child")].pop(), range = document.createRange();
+			range.selectNodeContents(name.lastChild);
+			return Math.min(name.closest("td").getBoundingClientRect().right, name.getBoundingClientRect().right) - range.getBoundingClientRect().left;
+		})()`); got < 100 {
+			t.Errorf("%d wide, %g pixels of the name of the function are left at the end of a deep tree", width, got)
+		}
 	}
 }
 
