@@ -88,6 +88,7 @@ function Picture({ svg }: { svg: Drawing }) {
   const drag = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
   const map = useRef<HTMLCanvasElement>(null);
   const boxes = useRef<Box[]>([]);
+  const drawn = useRef<Drawing>(undefined);
   const placed = useRef<() => void>(undefined); // what placed the picture, as long as nobody has moved it since
   const latest = useRef(state);
   latest.current = state;
@@ -175,7 +176,9 @@ function Picture({ svg }: { svg: Drawing }) {
     shadow.replaceChildren(svg.root);
     for (const g of heaviestPath(svg.root)) g.classList.add("way");
     boxes.current = boxesOf(svg.root);
-    begin();
+    if (drawn.current === svg) place(); // in other colors, where it was
+    else begin();
+    drawn.current = svg;
     const wheel = (e: WheelEvent) => {
       e.preventDefault();
       const r = h.getBoundingClientRect();
