@@ -346,3 +346,27 @@ func TestPageUpward(t *testing.T) {
 		}
 	}
 }
+
+// How many boxes match is not said before it is known, and not for what was typed before.
+func TestPageSearchAwaited(t *testing.T) {
+	p := open(t, serve(t, []byte(walked)), 1280, 800)
+	p.visit("/flame")
+	eval[bool](p, `
+		window.held = [];
+		window.fetch = ((real) => async (url, options) => {
+			if (String(url).includes("/api/search")) await new Promise((go) => window.held.push(go));
+			return real(url, options);
+		})(window.fetch);
+		true`)
+	p.search()
+	const count = `document.querySelector(".stepper .num")?.innerText`
+	for _, typed := range []struct{ key, hits string }{{"w", "– / 2"}, {"k", "– / 0"}} { // main.walk twice; no function with wk
+		p.key(typed.key)
+		p.wait(`window.held.length > 0`)
+		if got := eval[string](p, count); got != "…" {
+			t.Errorf("before the answer about %s, the page says %q", typed.key, got)
+		}
+		eval[bool](p, `(window.held.splice(0).forEach((go) => go()), true)`)
+		p.wait(count + ` === "` + typed.hits + `"`)
+	}
+}
