@@ -122,6 +122,10 @@ func TestPageTurned(t *testing.T) {
 		p.shoot("turned-" + view[1:])
 		p.do(chromedp.EmulateViewport(844, 390))
 	}
+	counts := open(t, serve(t, []byte(stack[:400]+" 2223898853784\n")), 390, 844)
+	counts.visit("/calltree")
+	counts.fits("/calltree of large counts")
+	counts.shoot("counts")
 	for _, width := range []int64{390, 1280} {
 		p.do(chromedp.EmulateViewport(width, 800))
 		p.visit("/calltree")
