@@ -10,7 +10,10 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -48,6 +51,14 @@ func codeOf(state *os.ProcessState) int {
 	}
 	return state.ExitCode()
 }
+
+// isGo reports whether a program is the go command, of whatever version. It hands GODEBUG on to compilers, and keeps what they print in its
+// build cache: lines about their garbage collections would come up in every later build of the same packages.
+func isGo(program string) bool {
+	return goCommand().MatchString(filepath.Base(program))
+}
+
+var goCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^go([1-9][0-9.]*((rc|beta)[0-9]+)?)?(\.exe)?$`) })
 
 // withGCTrace adds gctrace=1 to what GODEBUG is set to, unless that has it.
 func withGCTrace(env []string) []string {

@@ -319,12 +319,16 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	beside := &besideWatcher{}
 	w := watch{
 		gctrace: true,
+		plain:   isGo(p.Args[0]),
 		kept:    func(line string) { s.wrote(io.WriteString(gc, line+"\n")) },
 		errs:    tail,
 		limit:   s.For,
 		started: func(proc *os.Process) {
 			s.say("recording")
 			s.zero = time.Now()
+			if isGo(p.Args[0]) {
+				s.note("garbage collections are not traced: the go command would keep what compilers say of theirs in its build cache, and print it in later builds")
+			}
 			switch {
 			case !inside:
 				outside.start(ctx, proc.Pid)

@@ -24,6 +24,7 @@ const waitDelay = time.Second
 // A watch says what to look at while a program runs. The zero watch only waits for its end.
 type watch struct {
 	gctrace bool                // have it trace garbage collections, and take that out of its standard error
+	plain   bool                // but do not ask it to trace them
 	kept    func(line string)   // is told each line about garbage collection; may be nil
 	errs    io.Writer           // gets a copy of the rest of standard error; may be nil
 	limit   time.Duration       // after which it is asked to end; 0 is never
@@ -57,7 +58,9 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, p.In, p.Out, p.Err
 	var errs *pipe
 	if w.gctrace {
-		cmd.Env = withGCTrace(cmd.Env)
+		if !w.plain {
+			cmd.Env = withGCTrace(cmd.Env)
+		}
 		var err error
 		if errs, err = newPipe(); err != nil {
 			return nil, err

@@ -181,7 +181,7 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		}
 		in = append(in, one[0])
 		if d := recording.Versions.In(one[0]); d != nil {
-			sources := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filename.SplitList(q.TrimPath, runtime.GOOS))
+			sources := o.Sources(cmd.Context(), sys.Dir, filepath.SplitList(q.SourcePath), filename.SplitList(q.TrimPath, runtime.GOOS), "")
 			in = append(in, sidesOfWhy(d, sources, o.Code())...)
 		}
 	}

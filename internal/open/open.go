@@ -132,10 +132,22 @@ func (w *Want) profiles(ctx context.Context, refs []string) (*Opened, error) {
 		return out, nil
 	}
 	first := *out.Recordings[0]
-	first.Sources = recording.Either(first.Sources, w.Source.Sources(ctx, w.Dir, filepath.SplitList(w.SourcePath), filename.SplitList(w.TrimPath, runtime.GOOS)))
+	first.Sources = recording.Either(first.Sources, w.Source.Sources(ctx, w.Dir, filepath.SplitList(w.SourcePath), filename.SplitList(w.TrimPath, runtime.GOOS), goVersion(out.first)))
 	first.Code = w.Source.Code(out.first...)
 	out.Recordings[0] = &first
 	return out, nil
+}
+
+// goVersion returns what the programs of some recordings were built with, or "" if one of them does not say, or they differ.
+func goVersion(of []*recording.Recording) string {
+	version := ""
+	for i, r := range of {
+		if r.Manifest == nil || r.Manifest.Program == nil || i > 0 && r.Manifest.Program.Go != version {
+			return ""
+		}
+		version = r.Manifest.Program.Go
+	}
+	return version
 }
 
 // gather returns the recording that refs name with its profile picked, or the sum of what they name, and the sample

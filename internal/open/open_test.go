@@ -201,3 +201,46 @@ func TestOpenWhole(t *testing.T) {
 		t.Errorf("a profile is a recording: %v", err)
 	}
 }
+
+// A profile names no Go version. The recording that it is in does.
+func TestGoVersion(t *testing.T) {
+	const ref = "../../testdata/docs/havlak/havlak.hone"
+	in, err := Open(t.Context(), []string{ref}, Want{Metric: "cpu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	text, err := in.Recordings[0].Sources.Find("/usr/local/go/src/runtime/malloc.go", "runtime.mallocgc", 1067)
+	if err != nil {
+		t.Skipf("there is no Go installation with this function: %v", err)
+	}
+	if slices.ContainsFunc(text.Notes, func(n string) bool { return strings.Contains(n, "does not name the Go version") }) {
+		t.Errorf("the notes are %q", text.Notes)
+	}
+
+	// What is added up has a version only where all agree.
+	of := func(versions ...string) (out []*recording.Recording) {
+		for _, v := range versions {
+			r := &recording.Recording{Manifest: &recording.Manifest{Program: &recording.Program{Go: v}}}
+			if v == "" {
+				r.Manifest = nil // a bare profile
+			}
+			out = append(out, r)
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		of   []string
+		want string
+	}{
+		{[]string{"go1.26.8"}, "go1.26.8"},
+		{[]string{"go1.26.8", "go1.26.8"}, "go1.26.8"},
+		{[]string{"go1.26.8", "go1.25.1"}, ""},
+		{[]string{"go1.26.8", ""}, ""},
+		{nil, ""},
+	} {
+		if got := goVersion(of(tt.of...)); got != tt.want {
+			t.Errorf("%q were built with %q, want %q", tt.of, got, tt.want)
+		}
+	}
+}

@@ -10,9 +10,9 @@ import (
 )
 
 // Sources finds the sources that a profile names, starting from the folder dir. What is known about how the program
-// was built comes from the program itself, when it is at hand.
-func (o *Options) Sources(ctx context.Context, dir string, search, trim []string) recording.Sources {
-	return &sources{ctx: ctx, binary: o.Binary, opt: gosrc.Options{Dir: dir, SearchPath: search, TrimPath: trim, Git: true}}
+// was built comes from the program itself, when it is at hand; else goVersion is what it was built with, or "" if nobody knows.
+func (o *Options) Sources(ctx context.Context, dir string, search, trim []string, goVersion string) recording.Sources {
+	return &sources{ctx: ctx, binary: o.Binary, opt: gosrc.Options{Dir: dir, SearchPath: search, TrimPath: trim, GoVersion: goVersion, Git: true}}
 }
 
 // sources looks around only when it is asked: most questions are not about source text.

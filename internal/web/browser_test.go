@@ -329,6 +329,10 @@ func TestPageSource(t *testing.T) {
 	}
 	p.key("n")
 	p.wait(`document.querySelector("tr.now") !== null`)
+	p.visit("/source?arg=testing")
+	if p.still("/source"); eval[int](p, `document.querySelector(".listings").scrollTop`) == 0 {
+		t.Error("the costliest line is not gone to")
+	}
 	var top struct{ Rows []struct{ Name string } }
 	getJSON(t, p, "/api/top?ref=p1.pb.gz", &top)
 	i := slices.IndexFunc(top.Rows, func(r struct{ Name string }) bool {
@@ -519,6 +523,7 @@ func TestPageAccessibility(t *testing.T) {
 				if problem := p.text(".problem"); problem != "" && !strings.Contains(problem, "has no CPU samples") {
 					t.Errorf("%s shows a problem: %s", path, problem)
 				}
+				p.still(path)
 				p.accessible(path, "html")
 			}
 		})

@@ -98,6 +98,51 @@ func TestPageEveryTabNarrow(t *testing.T) {
 	}
 }
 
+// Where a screen is turned, or a window made narrower, the current tab and the call graph stay in sight, and in a deep tree of calls names can
+// be read.
+func TestPageTurned(t *testing.T) {
+	stack := "main.main"
+	for i := range 70 {
+		stack += fmt.Sprintf(";example.com/shop/internal/checkout.(*allocationState).computeEverything%d", i)
+	}
+	p := open(t, serve(t, []byte(stack+" 7\n")), 844, 390)
+	for _, view := range []string{"/graph", "/traces", "/calltree"} {
+		p.visit(view)
+		p.do(chromedp.EmulateViewport(390, 844))
+		p.settled()
+		p.fits(view)
+		if view == "/graph" {
+			// The heaviest path begins in sight, as it does in a page that is opened at this size.
+			p.wait(`(() => {
+				const box = document.querySelector(".graph").getBoundingClientRect();
+				const first = document.querySelector(".graph").shadowRoot.querySelector(".way polygon").getBoundingClientRect();
+				return first.left >= box.left && first.right <= box.right && first.top >= box.top && first.bottom <= box.bottom;
+			})()`)
+		}
+		p.shoot("turned-" + view[1:])
+		p.do(chromedp.EmulateViewport(844, 390))
+	}
+	counts := open(t, serve(t, []byte(stack[:400]+" 2223898853784\n")), 390, 844)
+	counts.visit("/calltree")
+	counts.fits("/calltree of large counts")
+	counts.shoot("counts")
+	for _, width := range []int64{390, 1280} {
+		p.do(chromedp.EmulateViewport(width, 800))
+		p.visit("/calltree")
+		eval[bool](p, `(document.querySelector(".table").scrollTop = 1e6, true)`)
+		p.wait(`document.querySelector(".table").innerText.includes("computeEverything69")`)
+		p.fits("the end of /calltree")
+		p.shoot(fmt.Sprint("deep-", width))
+		if got := eval[float64](p, `(() => {
+			const name = [...document.querySelectorAll(".branch > span:last-child")].pop(), range = document.createRange();
+			range.selectNodeContents(name.lastChild);
+			return Math.min(name.closest("td").getBoundingClientRect().right, name.getBoundingClientRect().right) - range.getBoundingClientRect().left;
+		})()`); got < 100 {
+			t.Errorf("%d wide, %g pixels of the name of the function are left at the end of a deep tree", width, got)
+		}
+	}
+}
+
 // shoot keeps a picture of the page, for somebody who wants to look at it, in the folder that PICTURES_IN names.
 func (p *page) shoot(name string) {
 	p.t.Helper()
@@ -152,7 +197,7 @@ func (p *page) fits(where string) {
 				const shown = Math.min(right, r.right) - r.left;
 				const box = name.classList.contains("branch") ? name : e.closest("td") ?? name;
 				const lines = r.bottom - Math.max(...[box, name].map((x) => styleOf(x).overflowY === "hidden" ? x.getBoundingClientRect().bottom : 0));
-				if (shown < Math.min(r.width, 110) - 1 || lines > 20 && lines < r.bottom) unread.push(text.data.slice(0, 60) + ": " + Math.round(shown) + " of " + Math.round(r.width) + " px");
+				if (shown < Math.min(r.width, 110) - 1 || lines > 2 && lines < r.bottom) unread.push(text.data.slice(0, 60) + ": " + Math.round(shown) + " of " + Math.round(r.width) + " px");
 			} else if (limit(e, r.right) === "cut" && !titled(e)) cut.push(text.data.trim().slice(0, 60));
 		}
 		for (const e of document.querySelectorAll("header button, header select, header a, .head button, .head select, .tools button, .tools select, .tools input, .row-actions button, .pills button, .tabs a")) {

@@ -192,6 +192,14 @@ func eval[T any](p *page, js string) T {
 	return v
 }
 
+// still holds that the page itself does not scroll where there is room: views scroll, and what is above them stays.
+func (p *page) still(where string) {
+	p.t.Helper()
+	if got := eval[[2]float64](p, `[document.scrollingElement.scrollHeight - innerHeight, document.scrollingElement.scrollTop]`); got[0] > 0 || got[1] > 0 {
+		p.t.Errorf("%s: the page is %g pixels higher than the screen, and scrolled by %g", where, got[0], got[1])
+	}
+}
+
 // text returns the text of the first element that matches.
 func (p *page) text(selector string) string {
 	p.t.Helper()

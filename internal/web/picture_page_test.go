@@ -322,3 +322,51 @@ func TestPageSkip(t *testing.T) {
 		}
 	}
 }
+
+// A picture that grows up stands on the bottom of its box, whatever the height of that: its first row is seen as a whole, and is where it seems to be.
+func TestPageUpward(t *testing.T) {
+	p := open(t, serve(t, []byte(walked)), 1280, 800)
+	for _, path := range []string{"/flame?ui.orient=flame", "/sandwich?arg=main.walk"} {
+		for _, height := range []int64{800, 807, 813} {
+			p.do(chromedp.EmulateViewport(1280, height))
+			p.visit(path)
+			box := eval[struct{ X, Bottom, Width float64 }](p,
+				`(() => { const r = document.querySelector(".scroller").getBoundingClientRect(); return { X: r.x, Bottom: r.bottom, Width: r.width }; })()`)
+			at := func(above float64) string {
+				p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box.X+0.3*box.Width, box.Bottom-above))
+				p.settled()
+				return p.text(".panel .name")
+			}
+			if low, high, next := at(2), at(18), at(22); low != high || high == next {
+				t.Errorf("%s, %d high: the first row is %q, %q, and what is above it %q", path, height, low, high, next)
+			}
+			if top, edge := p.pixel(-300, -19), p.pixel(-300, -22); top == edge {
+				t.Errorf("%s, %d high: the first row does not begin 20 pixels above the bottom", path, height)
+			}
+		}
+	}
+}
+
+// How many boxes match is not said before it is known, and not for what was typed before.
+func TestPageSearchAwaited(t *testing.T) {
+	p := open(t, serve(t, []byte(walked)), 1280, 800)
+	p.visit("/flame")
+	eval[bool](p, `
+		window.held = [];
+		window.fetch = ((real) => async (url, options) => {
+			if (String(url).includes("/api/search")) await new Promise((go) => window.held.push(go));
+			return real(url, options);
+		})(window.fetch);
+		true`)
+	p.search()
+	const count = `document.querySelector(".stepper .num")?.innerText`
+	for _, typed := range []struct{ key, hits string }{{"w", "– / 2"}, {"k", "– / 0"}} { // main.walk twice; no function with wk
+		p.key(typed.key)
+		p.wait(`window.held.length > 0`)
+		if got := eval[string](p, count); got != "…" {
+			t.Errorf("before the answer about %s, the page says %q", typed.key, got)
+		}
+		eval[bool](p, `(window.held.splice(0).forEach((go) => go()), true)`)
+		p.wait(count + ` === "` + typed.hits + `"`)
+	}
+}

@@ -22,7 +22,7 @@ func serve(t *testing.T, profiles ...[]byte) string {
 			t.Fatal(err)
 		}
 		var o source.Options
-		in = append(in, &recording.Recording{Ref: fmt.Sprintf("p%d.pb.gz", i), Profile: p, Sources: o.Sources(t.Context(), ".", nil, nil), Code: o.Code()})
+		in = append(in, &recording.Recording{Ref: fmt.Sprintf("p%d.pb.gz", i), Profile: p, Sources: o.Sources(t.Context(), ".", nil, nil, ""), Code: o.Code()})
 	}
 	return serveRecordings(t, in...)
 }

@@ -322,6 +322,14 @@ func TestPageGraph(t *testing.T) {
 	if _, _, s := place(); s < s1*1.2 || s > s1*1.3 {
 		t.Errorf("+ makes it %g as large", s/s1)
 	}
+	x2, y2, s2 := place()
+	for range 3 {
+		p.key("t")
+		p.settled()
+		if x, y, s := place(); x != x2 || y != y2 || s != s2 {
+			t.Errorf("in another theme it is at %g, %g, %g, and was at %g, %g, %g", x, y, s, x2, y2, s2)
+		}
+	}
 	p.key("r")
 	if x, y, _ := place(); x == x1 && y == y1 {
 		t.Error("r does not show all of it")

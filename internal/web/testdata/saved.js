@@ -65,6 +65,7 @@ var saved = (() => {
     for (const f of listeners) f();
   }
   window.addEventListener("pagehide", settle);
+  for (const event of ["pointerdown", "click"]) window.addEventListener(event, settle, true);
   for (const event of inHash ? ["popstate", "hashchange"] : ["popstate"]) {
     window.addEventListener(event, () => {
       clearTimeout(later);

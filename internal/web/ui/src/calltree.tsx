@@ -15,6 +15,7 @@ import { matcher } from "./top";
 
 const first = "2000"; // rows of the first answer
 const atOnce = 500; // calls that opening one gets
+const longest = 9; // characters of a number that two columns have room for
 
 interface Call {
   row: CallTreeRow;
@@ -156,7 +157,9 @@ function Listed({ data }: { data: CallTree }) {
   const unit = unitOf(shown.slice(0, 200).flatMap((c) => [c.row.cum, c.row.flat ?? 0, c.row.cum_before ?? 0]), data.total, data.unit);
   const print = (v: number) => value(v, data.unit, unit);
   const before = data.before !== undefined;
-  const own: Column<Call>[] = data.inverted ? [] : [{ name: "flat", key: "flat", number: true, roomy: before, cell: (c) => print(c.row.flat ?? 0) }];
+  // On a phone, two columns of long numbers leave no room for names.
+  const long = print(data.total).length > longest;
+  const own: Column<Call>[] = data.inverted ? [] : [{ name: "flat", key: "flat", number: true, roomy: before || long, cell: (c) => print(c.row.flat ?? 0) }];
   const columns: Column<Call>[] = [
     ...(before ? [{ name: "before", key: "before", number: true, roomy: true, cell: (c: Call) => print(c.row.cum_before ?? 0) }] : []),
     { name: "cum", key: "cum", number: true, cell: (c) => print(c.row.cum) },

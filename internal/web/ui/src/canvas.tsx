@@ -38,6 +38,16 @@ let pictures = 0;
 const spare = 80; // how much of a canvas may be out of sight at the bottom: more than a minimap
 const patience = 4; // milliseconds of a frame after which what is left to be written waits for the next one
 
+/**
+ * standing returns how many rows a box of some height shows, and how much of the first one is above it. A picture that grows up stands on
+ * the bottom of its box, whether it fills that or not.
+ */
+function standing(rows: number, height: number, upward: boolean): { shown: number; above: number } {
+  if (!upward || rows * rowHeight >= height) return { shown: rows, above: 0 };
+  const shown = Math.ceil(height / rowHeight);
+  return { shown, above: shown * rowHeight - height };
+}
+
 export function FlameCanvas(props: Canvas) {
   const { model, window: w, upward, marks, unit, total } = props;
   const cursor = useMark(marks, (m) => m.cursor);
@@ -80,12 +90,12 @@ export function FlameCanvas(props: Canvas) {
     }
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     const look = { palette: p.palette, mode: p.mode, upward: p.upward, wanted: p.wanted, flagged: p.flagged?.frames, selected: p.marks.selected, cursor: p.marks.cursor, hover: p.marks.hover };
-    const n = Math.max(depth(p.model, p.window), p.upward ? Math.ceil(height / rowHeight) : 0);
+    const { shown: n, above } = standing(depth(p.model, p.window), height, p.upward);
     // A picture that was not there before appears at once; only what moves must not wait.
     const until = printing() || shown.current !== number ? Infinity : start + patience;
     if (shown.current !== number) brush.forget(); // another brush has painted since, or this one elsewhere
     shown.current = number;
-    const done = brush.paint({ ctx, width, height: tall, ratio: dpr, scroll: scrolled.current, rows: n }, p.window, look, until);
+    const done = brush.paint({ ctx, width, height: tall, ratio: dpr, scroll: scrolled.current + above, rows: n }, p.window, look, until);
     if (!done) soon();
     // For those who wait or measure. Only the last entry stays: nobody looks at the others.
     c.dataset.paint = done ? "done" : "part";
@@ -135,8 +145,8 @@ export function FlameCanvas(props: Canvas) {
     const s = scroller.current!;
     if (!cursor) return;
     const d = cursor.row - w.top.row;
-    const shown = upward ? Math.max(rows, Math.ceil(size.height / rowHeight)) : rows;
-    const y = (upward ? shown - 1 - d : d) * rowHeight;
+    const { shown, above } = standing(rows, size.height, upward);
+    const y = (upward ? shown - 1 - d : d) * rowHeight - above;
     if (y < s.scrollTop) s.scrollTop = y;
     else if (y + rowHeight > s.scrollTop + s.clientHeight) s.scrollTop = y + rowHeight - s.clientHeight;
   }, [cursor]);
@@ -144,8 +154,8 @@ export function FlameCanvas(props: Canvas) {
   const placeAt = (e: MouseEvent): Place | undefined => {
     const s = scroller.current!;
     const box = s.getBoundingClientRect();
-    const shown = upward ? Math.max(rows, Math.ceil(s.clientHeight / rowHeight)) : rows;
-    const line = Math.floor((e.clientY - box.top + s.scrollTop) / rowHeight);
+    const { shown, above } = standing(rows, s.clientHeight, upward);
+    const line = Math.floor((e.clientY - box.top + s.scrollTop + above) / rowHeight);
     const d = upward ? shown - 1 - line : line;
     const x = w.x0 + ((e.clientX - box.left) / s.clientWidth) * (w.x1 - w.x0);
     const r = d >= 0 && d < rows ? model.rows[w.top.row + d] : undefined;
@@ -168,9 +178,9 @@ export function FlameCanvas(props: Canvas) {
     const r = model.rows[p.row];
     if (!r || p.i >= r.n) return undefined;
     const box = s.getBoundingClientRect();
-    const shown = upward ? Math.max(rows, Math.ceil(s.clientHeight / rowHeight)) : rows;
+    const { shown, above } = standing(rows, s.clientHeight, upward);
     const d = p.row - w.top.row;
-    const top = box.top + (upward ? shown - 1 - d : d) * rowHeight - s.scrollTop;
+    const top = box.top + (upward ? shown - 1 - d : d) * rowHeight - above - s.scrollTop;
     const scale = s.clientWidth / (w.x1 - w.x0);
     const left = box.left + Math.max(0, (r.x[p.i] - w.x0) * scale);
     if (d < 0 || top + rowHeight <= box.top || top >= box.bottom) return undefined;

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useApp } from "./data";
-import { say } from "./parts";
+import { say, useDropdown } from "./parts";
 import { State, get, go, href, parse, put, queryString, settle, state as latest } from "./state";
 
 interface Refusal {
@@ -121,22 +121,11 @@ function linkOf(s: State): string {
 /** SavedViews are views under a name. */
 export function SavedViews() {
   const { session } = useApp();
-  const menu = useRef<HTMLDetailsElement>(null);
+  const menu = useDropdown();
   const [list, setList] = useState<Saved[]>();
   const [name, setName] = useState("");
   const [renaming, setRenaming] = useState("");
   const [wrong, setWrong] = useState("");
-  useEffect(() => {
-    const close = (e: Event) => {
-      if (menu.current?.open && !(e instanceof KeyboardEvent ? e.key !== "Escape" : menu.current.contains(e.target as Node))) menu.current.open = false;
-    };
-    document.addEventListener("pointerdown", close);
-    document.addEventListener("keydown", close);
-    return () => {
-      document.removeEventListener("pointerdown", close);
-      document.removeEventListener("keydown", close);
-    };
-  }, []);
   // After a name was changed, or not, the focus is where it was.
   const back = useRef("");
   useEffect(() => {

@@ -339,7 +339,7 @@ export function SearchBox({ search, at, hits, onStep }: { search: Found; at: num
           <>
             <span class="stepper">
               <button onClick={() => onStep(-1)} disabled={hits === 0} aria-label="previous match" title="previous match (N)">‹</button>
-              <span class="num">{at < 0 ? "–" : at + 1} / {hits}</span>
+              <span class="num">{search.known ? <>{at < 0 ? "–" : at + 1} / {hits}</> : "…"}</span>
               <button onClick={() => onStep(1)} disabled={hits === 0} aria-label="next match" title="next match (n)">›</button>
             </span>
             <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>

@@ -88,6 +88,8 @@ function Picture({ svg }: { svg: Drawing }) {
   const drag = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
   const map = useRef<HTMLCanvasElement>(null);
   const boxes = useRef<Box[]>([]);
+  const drawn = useRef<Drawing>(undefined);
+  const placed = useRef<() => void>(undefined); // what placed the picture, as long as nobody has moved it since
   const latest = useRef(state);
   latest.current = state;
 
@@ -106,11 +108,13 @@ function Picture({ svg }: { svg: Drawing }) {
     const { w, t } = size();
     const scale = Math.min(largest, h.clientWidth / w, h.clientHeight / t);
     view.current = { scale, x: (h.clientWidth - w * scale) / 2, y: Math.max(0, (h.clientHeight - t * scale) / 2) };
+    placed.current = fit;
     place();
   };
   /** begin shows all of it where that can be read, and else as much from where the heaviest path begins. */
   const begin = () => {
     fit();
+    placed.current = begin;
     const scale = Math.min(largest, readable / smallestName(svg.root));
     const way = boxes.current.filter((b) => b.way).sort((a, b) => a.y - b.y);
     if (view.current.scale >= scale || way.length === 0) return;
@@ -132,6 +136,7 @@ function Picture({ svg }: { svg: Drawing }) {
     view.current = {
       scale, x: h.clientWidth / 2 - ((e.clientX - box.left) / box.width) * w * scale, y: h.clientHeight / 2 - ((e.clientY - box.top) / box.height) * t * scale,
     };
+    placed.current = undefined;
     place();
   };
   const zoom = (by: number, cx: number, cy: number) => {
@@ -139,12 +144,14 @@ function Picture({ svg }: { svg: Drawing }) {
     const scale = Math.min(8, Math.max(0.02, v.scale * by));
     const k = scale / v.scale;
     view.current = { scale, x: cx - (cx - v.x) * k, y: cy - (cy - v.y) * k };
+    placed.current = undefined;
     place();
   };
   const middle = (by: number) => zoom(by, host.current!.clientWidth / 2, host.current!.clientHeight / 2);
   const pan = (dx: number, dy: number) => {
     view.current.x += dx;
     view.current.y += dy;
+    placed.current = undefined;
     place();
   };
 
@@ -169,14 +176,28 @@ function Picture({ svg }: { svg: Drawing }) {
     shadow.replaceChildren(svg.root);
     for (const g of heaviestPath(svg.root)) g.classList.add("way");
     boxes.current = boxesOf(svg.root);
-    begin();
+    if (drawn.current === svg) place(); // in other colors, where it was
+    else begin();
+    drawn.current = svg;
     const wheel = (e: WheelEvent) => {
       e.preventDefault();
       const r = h.getBoundingClientRect();
       zoom(Math.exp(-e.deltaY / 400), e.clientX - r.left, e.clientY - r.top);
     };
     h.addEventListener("wheel", wheel, { passive: false });
-    return () => h.removeEventListener("wheel", wheel);
+    let [width, height] = [h.clientWidth, h.clientHeight];
+    const observer = new ResizeObserver(() => {
+      const [dx, dy] = [h.clientWidth - width, h.clientHeight - height];
+      if (dx === 0 && dy === 0 || !host.current) return; // it hears that it leaves the page, too
+      [width, height] = [width + dx, height + dy];
+      if (placed.current) placed.current();
+      else pan(dx / 2, dy / 2); // what was in the middle stays there
+    });
+    observer.observe(h);
+    return () => {
+      h.removeEventListener("wheel", wheel);
+      observer.disconnect();
+    };
   }, [svg, palette]);
 
   const keys: Keys = {

@@ -7,7 +7,7 @@ import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { OpenFiles, SavedViews } from "./files";
 import { readable, shortest } from "./names";
-import { Icon, Link, copy } from "./parts";
+import { Icon, Link, copy, useDropdown } from "./parts";
 import { services, shelved } from "./fleet";
 import { filtersHere } from "./saved";
 import { Pair, State, add, change, get, go, href, ofFleet, put, queryString, settle, state as latest, steps, to, without } from "./state";
@@ -153,19 +153,8 @@ const ofFunction = new Set(["sandwich", "list"]);
 
 function Download() {
   const app = useApp();
-  const menu = useRef<HTMLDetailsElement>(null);
+  const menu = useDropdown();
   const [open, setOpen] = useState(false); // the links follow the state, which changes with every key
-  useEffect(() => {
-    const close = (e: Event) => {
-      if (menu.current?.open && !(e instanceof KeyboardEvent ? e.key !== "Escape" : menu.current.contains(e.target as Node))) menu.current.open = false;
-    };
-    document.addEventListener("pointerdown", close);
-    document.addEventListener("keydown", close);
-    return () => {
-      document.removeEventListener("pointerdown", close);
-      document.removeEventListener("keydown", close);
-    };
-  }, []);
   const link = (format: string): string => {
     const table = tables.has(format);
     const arg = get(app.state, "arg");
@@ -236,12 +225,16 @@ export function Tabs() {
   useExpected();
   const strip = useRef<HTMLElement>(null);
   useEffect(() => {
-    // Where not all tabs are in sight, the current one is.
+    // Where not all tabs are in sight, the current one is, also after a phone was turned.
     const s = strip.current!;
-    const at = s.querySelector<HTMLElement>("[aria-current]");
-    if (at && (at.offsetLeft < s.scrollLeft || at.offsetLeft + at.offsetWidth > s.scrollLeft + s.clientWidth)) {
-      s.scrollLeft = at.offsetLeft - (s.clientWidth - at.offsetWidth) / 2;
-    }
+    const observer = new ResizeObserver(() => {
+      const at = s.querySelector<HTMLElement>("[aria-current]");
+      if (at && (at.offsetLeft < s.scrollLeft || at.offsetLeft + at.offsetWidth > s.scrollLeft + s.clientWidth)) {
+        s.scrollLeft = at.offsetLeft - (s.clientWidth - at.offsetWidth) / 2;
+      }
+    });
+    observer.observe(s); // tells the first size as well
+    return () => observer.disconnect();
   }, [state.view, offered.length]);
   return (
     <nav class="tabs" aria-label="Views" ref={strip}>
@@ -338,7 +331,7 @@ function FilterForm({ was, onDone }: { was?: { key: string; text: string; at: nu
     onDone();
   };
   return (
-    <form class="add" onSubmit={(e) => { e.preventDefault(); void enter(); }} onKeyDown={(e) => { if (e.key === "Escape") onDone(); }}>
+    <form class="add" onSubmit={(e) => { e.preventDefault(); void enter(); }} onKeyDown={(e) => { if (e.key === "Escape") { e.preventDefault(); onDone(); } }}>
       <select aria-label="Kind of filter" value={key} onChange={(e) => { setKey(e.currentTarget.value); setRefused(""); }}>
         {(api.embedded ? filtersHere : steps.filter((s) => s !== "tag-root")).map((s) => <option value={s}>{s}</option>)}
       </select>

@@ -108,6 +108,8 @@ export function useKeys(keys: Keys): void {
     const down = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e) || controls(e)) return;
       if (document.querySelector("dialog[open]")) return;
+      // Escape closes an open box of the header and does nothing else, in whatever order the page hears of the key.
+      if (e.key === "Escape" && document.querySelector("details.menu[open]")) return;
       const f = Object.hasOwn(keys, e.key) ? keys[e.key] : undefined;
       if (!f) return;
       e.preventDefault();

@@ -83,7 +83,7 @@ export function TagsView() {
               <button class="small" onClick={() => go(to(put(state, "by", "label:" + k.key), "top"))}>as ranking</button>
             </p>
             <table class="plain">
-              <thead><tr><th scope="col"><span class="hidden">chosen</span></th><th scope="col" class="num">flat</th><th scope="col" class="num">of total</th><th scope="col"><span class="hidden">share</span></th><th scope="col">value</th></tr></thead>
+              <thead><tr><th scope="col"><span class="hidden">chosen</span></th><th scope="col" class="num">flat</th><th scope="col" class="num">of total</th><th scope="col" class="gauge"><span class="hidden">share</span></th><th scope="col">value</th></tr></thead>
               <tbody>
                 {(k.values ?? []).filter((v) => matches(v.name)).slice(0, 200).map((v) => (
                   <tr class={before.get(k.key)?.has(v.name) ? "before" : ""}>

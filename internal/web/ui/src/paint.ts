@@ -370,7 +370,7 @@ export class Brush {
       if (boxes) boxes.push(left, y, box);
       else layers.set(color, [left, y, box]);
       const text = `small calls ${percent(rest.w[i], this.model.width)}`;
-      if (box >= leastRestText && measure(s.ctx, text) <= box - 2 * padding) to.weak.push({ text, x: left + padding, y: y + (rowHeight - 1) / 2 + 0.5, line: d, most: undefined });
+      if (box >= leastRestText && measure(s.ctx, text) <= box - 2 * padding) (f < 0 ? to.strong : to.weak).push({ text, x: left + padding, y: y + (rowHeight - 1) / 2 + 0.5, line: d, most: undefined });
     }
   }
 

@@ -61,6 +61,33 @@ export function Link({ to: s, href, class: cls, title, current, soon, children }
   );
 }
 
+/**
+ * useDropdown returns a ref for a <details> that opens a box below a button. A press elsewhere closes it, and so does Escape, which does
+ * nothing else then: see useKeys.
+ */
+export function useDropdown() {
+  const box = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const away = (e: Event) => {
+      if (box.current?.open && !box.current.contains(e.target as Node)) box.current.open = false;
+    };
+    const escape = (e: KeyboardEvent) => {
+      const d = box.current;
+      if (e.key !== "Escape" || e.defaultPrevented || !d?.open) return;
+      e.preventDefault();
+      if (d.contains(document.activeElement)) d.querySelector("summary")?.focus();
+      d.open = false;
+    };
+    document.addEventListener("pointerdown", away);
+    document.addEventListener("keydown", escape);
+    return () => {
+      document.removeEventListener("pointerdown", away);
+      document.removeEventListener("keydown", escape);
+    };
+  }, []);
+  return box;
+}
+
 /** Bar shows a share as a length. The number beside it says the same, so it is hidden from screen readers. */
 export function Bar({ part, whole, kind }: { part: number; whole: number; kind?: string }) {
   const share = whole === 0 ? 0 : Math.min(1, Math.abs(part / whole));

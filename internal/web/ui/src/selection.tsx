@@ -8,29 +8,14 @@ import { useAnswer, useApp } from "./data";
 import { about, between, exact, long, parts, prefix, ranges, refOf, select, shelved, timeText, typed } from "./fleet";
 import { percent, timeZone } from "./format";
 import { useKeys } from "./keys";
-import { Bar, Icon, Link } from "./parts";
+import { Bar, Icon, Link, useDropdown } from "./parts";
 import { State, get, go, href, put, state as latest, to } from "./state";
 
 /** Menu is a button that opens a box. The box is made when it is opened. */
 export function Menu({ name, title, class: cls, wide, children }: { name: ComponentChildren; title: string; class?: string; wide?: boolean; children: (close: () => void) => ComponentChildren }) {
-  const box = useRef<HTMLDetailsElement>(null);
+  const box = useDropdown();
   const [open, setOpen] = useState(false);
   const close = () => { if (box.current) box.current.open = false; };
-  useEffect(() => {
-    const leave = (e: Event) => {
-      const d = box.current;
-      if (!d?.open) return;
-      if (e instanceof KeyboardEvent ? e.key !== "Escape" : d.contains(e.target as Node)) return;
-      if (e instanceof KeyboardEvent && d.contains(document.activeElement)) d.querySelector("summary")?.focus();
-      d.open = false;
-    };
-    document.addEventListener("pointerdown", leave);
-    document.addEventListener("keydown", leave);
-    return () => {
-      document.removeEventListener("pointerdown", leave);
-      document.removeEventListener("keydown", leave);
-    };
-  }, []);
   return (
     <details class={"menu left " + (cls ?? "")} ref={box} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title={title}>{name}</summary>

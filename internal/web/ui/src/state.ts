@@ -137,6 +137,8 @@ export function settle(): void {
 }
 
 window.addEventListener("pagehide", settle);
+// Links and controls are made of the state that the page was made with. Before one of them is used, the page shows the latest.
+for (const event of ["pointerdown", "click"]) window.addEventListener(event, settle, true);
 for (const event of inHash ? ["popstate", "hashchange"] : ["popstate"]) {
   window.addEventListener(event, () => {
     clearTimeout(later); // that was of another page
