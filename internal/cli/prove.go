@@ -117,7 +117,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	defer change.Close()
 	proof, err := prove.Run(cmd.Context(), change, opt)
 	say.now("")
-	if errors.Is(err, prove.ErrFlag) {
+	if errors.Is(err, prove.ErrFlag) || errors.Is(err, prove.ErrFunction) {
 		return &usageError{err, ""}
 	}
 	if err != nil {

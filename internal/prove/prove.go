@@ -147,6 +147,9 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	r.proof.Notes = append(r.proof.Notes, hint.Said(notes...)...)
+	if err := r.opt.affected(pairs); err != nil {
+		return err
+	}
 	if !r.opt.NoTests {
 		dirs, err := r.compiles(ctx, pairs)
 		if err != nil || r.stops() {
@@ -254,7 +257,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	d.refused = true
 	s := newSurface(p, d)
 	if opt.Only != "" {
-		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return t.key != opt.Only && (t.entry == nil || t.name != opt.Only) })
+		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return !opt.compares(t.key) && (t.entry == nil || t.name != opt.Only) })
 	}
 	began, own, before := time.Now(), opt, len(r.proof.Differences)
 	var callers []string

@@ -2,6 +2,8 @@ package prove
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"go/token"
 	"go/types"
 	"slices"
@@ -121,6 +123,50 @@ func newSurface(p *pair, d *danger) *surface {
 	s.addUses()
 	s.addTypes()
 	return s
+}
+
+// ErrFunction is that the one function to compare is none that the change affects.
+var ErrFunction = errors.New("the change affects no such function")
+
+// compares reports whether a function is the one to compare. (*Ring).Size is Ring.Size, and Map[int] is Map.
+func (o *Options) compares(key string) bool {
+	return o.Only == key || plainName(o.Only) == plainName(key)
+}
+
+func plainName(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return strings.NewReplacer("(", "", "*", "", ")", "").Replace(name)
+}
+
+// affected is an error if the one function to compare is none of those that changed or use what changed: then nothing would be compared.
+func (o *Options) affected(pairs []*pair) error {
+	if o.Only == "" {
+		return nil
+	}
+	var names []string
+	for _, p := range pairs {
+		for key := range p.changed() {
+			d := p.new.decls[key]
+			if d == nil {
+				d = p.old.decls[key]
+			}
+			if _, ok := d.obj.(*types.Func); !ok || d.test {
+				continue
+			}
+			if o.compares(key) {
+				return nil
+			}
+			names = append(names, key)
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("%w as %s, and no other", ErrFunction, o.Only)
+	}
+	slices.Sort(names)
+	if n := len(names); n > 8 {
+		names = append(names[:7:7], fmt.Sprintf("%d others", n-7))
+	}
+	return fmt.Errorf("%w as %s, but %s", ErrFunction, o.Only, strings.Join(names, ", "))
 }
 
 // adapted reports whether a function is the package's own, and all that use it changed with it: what it has to do is then
