@@ -123,7 +123,7 @@ var saved = (() => {
       rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent, rest });
       nodes += n;
     }
-    return { frames: tree.frames ?? [], rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+    return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
   }
   function restOf(above, told, x, w, parent) {
     if (!told.left) return void 0;
@@ -138,6 +138,10 @@ var saved = (() => {
       }
     }
     return out;
+  }
+  function frameOf(frames, f) {
+    if (f < 0) return void 0;
+    return { name: frames.name[f], file: frames.files[frames.file[f]], line: frames.line[f], package: frames.packages[frames.package[f]], origin: frames.origins[frames.origin[f]] };
   }
 
   // src/saved.ts
@@ -191,7 +195,9 @@ var saved = (() => {
     whole = false;
     /** matching tells of each frame whether a filter means it: by its name, or by the file that it is in. */
     matching(rx) {
-      const is = this.flame.frames.map((f) => rx.test(f.name) || rx.test(f.file ?? ""));
+      const { name, file, files } = this.flame.frames;
+      const inside = files.map((f) => rx.test(f));
+      const is = name.map((n, f) => rx.test(n) || (inside[file[f]] ?? rx.test("")));
       return (at) => is[this.frame[at]] === true;
     }
     /** filtered returns what filters leave. */
@@ -247,7 +253,7 @@ var saved = (() => {
       return root;
     }
     children(c) {
-      const name = (x) => this.flame.frames[x.frame]?.name ?? "";
+      const name = (x) => this.flame.frames.name[x.frame] ?? "";
       return [...c.below.values()].sort((a, b) => b.width - a.width || (name(a) < name(b) ? -1 : 1));
     }
     /** columns are a tree as a server sends it. */
@@ -309,7 +315,7 @@ var saved = (() => {
         const r = m.rows[row];
         const [lo, hi] = [first2[row][i], first2[row][i + 1]];
         rows.push({
-          ...m.frames[r.frame[i]] ?? { name: "" },
+          ...frameOf(m.frames, r.frame[i]) ?? { name: "" },
           depth: row,
           inline: r.inline?.[i] === 1 || void 0,
           flat: flame.inverted ? void 0 : r.flat[i],
@@ -332,7 +338,7 @@ var saved = (() => {
           const f = this.frame[at];
           let r = rows.get(f);
           if (!r) {
-            const { file: _, line: __, ...frame } = this.flame.frames[f];
+            const { file: _, line: __, ...frame } = frameOf(this.flame.frames, f);
             rows.set(f, r = { ...frame, inline: known.get(frame.name)?.inline, flat: 0, cum: 0, before: { flat: 0, cum: 0 } });
           }
           if (i === p.stack.length - 1) {
@@ -362,14 +368,14 @@ var saved = (() => {
       const parts = this.filtered(steps);
       const cost = /* @__PURE__ */ new Map();
       for (const p of parts) for (const f of new Set(p.stack.map((at) => this.frame[at]))) cost.set(f, (cost.get(f) ?? 0) + p.flat + p.rest);
-      const names = this.flame.frames;
-      let found = [...cost.keys()].filter((f) => names[f].name === arg);
+      const { name: names } = this.flame.frames;
+      let found = [...cost.keys()].filter((f) => names[f] === arg);
       if (found.length === 0) {
         const rx = regexp(arg);
-        found = [...cost.keys()].filter((f) => rx.test(names[f].name));
+        found = [...cost.keys()].filter((f) => rx.test(names[f]));
       }
       if (found.length === 0) throw new Failure(`no function of this file matches ${arg}`, "it has no calls that are too narrow to see; hone web REF opens the recording with all of them");
-      found.sort((a, b) => Math.abs(cost.get(b)) - Math.abs(cost.get(a)) || (names[a].name < names[b].name ? -1 : 1));
+      found.sort((a, b) => Math.abs(cost.get(b)) - Math.abs(cost.get(a)) || (names[a] < names[b] ? -1 : 1));
       const frame = found[0];
       const [callees, callers] = [[], []];
       let flat = 0;
@@ -383,7 +389,7 @@ var saved = (() => {
       const below = this.only(this.grown(callees, false));
       const above = this.only(this.grown(callers, true));
       const { frames: _, rows: __, path: ___, ...head } = this.flame;
-      const { name, file, line, origin } = names[frame];
+      const { name, file, line, origin } = frameOf(this.flame.frames, frame);
       return {
         ...head,
         before: this.compares ? { flat: 0, cum: below.before } : void 0,
@@ -392,7 +398,7 @@ var saved = (() => {
         origin,
         flat,
         cum: below.cum,
-        matches: found.slice(1).map((f) => names[f].name),
+        matches: found.slice(1).map((f) => names[f]),
         notes: this.notes(head.notes, steps),
         callees: this.columns(below),
         callers: this.columns(above)
