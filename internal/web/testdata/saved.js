@@ -98,44 +98,51 @@ var saved = (() => {
     const rows = [];
     let nodes = 0;
     let compares = false;
-    for (const r of tree.rows ?? []) {
-      const n = r.frame.length;
-      const x = new Float64Array(n);
-      const w = new Float64Array(n);
-      let at = 0;
-      for (let i = 0; i < n; i++) {
-        at += r.gap[i];
-        x[i] = at;
-        w[i] = r.width?.[i] || Math.abs(r.cum[i]);
-        at += w[i];
-      }
-      const parent = new Int32Array(n);
+    for (const told of tree.rows ?? []) {
       const above = rows[rows.length - 1];
-      if (above) {
-        let p = 0;
-        for (let i = 0; i < n; i++) {
-          while (p + 1 < above.n && above.x[p] + above.w[p] <= x[i]) p++;
-          parent[i] = p;
-        }
-      }
-      const rest = above && restOf(above, tree.rows[rows.length - 1], x, w, parent);
-      compares ||= r.before !== void 0 && r.before.length > 0;
-      rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent, rest });
-      nodes += n;
+      const row = rowOf(told, above);
+      row.rest = above && restOf(above, tree.rows[rows.length - 1].left, row);
+      compares ||= told.before !== void 0 && told.before.length > 0;
+      rows.push(row);
+      nodes += row.n;
     }
     return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
   }
-  function restOf(above, told, x, w, parent) {
-    if (!told.left) return void 0;
-    const out = { x: [], w: [], parent: [] };
-    for (let p = 0, i = 0; p < above.n; p++) {
-      let end = above.x[p];
-      for (; i < x.length && parent[i] === p; i++) end = x[i] + w[i];
-      if (told.left[p] > 0) {
-        out.x.push(end);
-        out.w.push(told.left[p]);
-        out.parent.push(p);
+  function rowOf({ frame, gap, cum, flat, before, inline, width }, above) {
+    const n = frame.length;
+    const x = new Float64Array(n);
+    const w = new Float64Array(n);
+    const parent = new Int32Array(n);
+    let at = 0;
+    for (let i = 0; i < n; i++) {
+      at += gap[i];
+      x[i] = at;
+      at += w[i] = width && width[i] || Math.abs(cum[i]);
+    }
+    if (above) {
+      const { x: left, w: wide } = above;
+      const last = above.n - 1;
+      let p = 0;
+      let end = left[0] + wide[0];
+      for (let i = 0; i < n; i++) {
+        while (p < last && end <= x[i]) {
+          p++;
+          end = left[p] + wide[p];
+        }
+        parent[i] = p;
       }
+    }
+    return { n, frame, x, w, cum, flat, before, inline, parent };
+  }
+  function restOf(above, left, { n, x, w, parent }) {
+    if (!left) return void 0;
+    const out = { x: [], w: [], parent: [] };
+    for (let p = 0, i = 0; p < left.length; p++) {
+      if (left[p] <= 0) continue;
+      while (i < n && parent[i] <= p) i++;
+      out.x.push(i > 0 && parent[i - 1] === p ? x[i - 1] + w[i - 1] : above.x[p]);
+      out.w.push(left[p]);
+      out.parent.push(p);
     }
     return out;
   }
