@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"strconv"
 
@@ -200,9 +199,33 @@ func writeSandwich(w io.Writer, sw report.SandwichJSON) error {
 	return s.end()
 }
 
-// columns writes each frame and each row of calls on a line of its own.
+// columns writes each column of the frames, and each row of calls, on a line of its own.
 func (s *jsonStream) columns(c report.FlameColumns) error {
-	return errors.Join(writeList(s, "frames", c.Frames), writeList(s, "rows", c.Rows))
+	if !s.opened {
+		s.w.WriteByte(',')
+	}
+	s.opened = false
+	s.w.WriteString("\n  \"frames\": {")
+	f := &c.Frames
+	for i, column := range []struct {
+		name   string
+		values any
+	}{
+		{"name", f.Name}, {"file", f.File}, {"line", f.Line}, {"package", f.Package}, {"origin", f.Origin},
+		{"files", f.Files}, {"packages", f.Packages}, {"origins", f.Origins},
+	} {
+		if i > 0 {
+			s.w.WriteByte(',')
+		}
+		b, err := s.encode(column.values)
+		if err != nil {
+			return err
+		}
+		s.w.WriteString("\n    " + strconv.Quote(column.name) + ": ")
+		s.w.Write(b)
+	}
+	s.w.WriteString("\n  }")
+	return writeList(s, "rows", c.Rows)
 }
 
 // writeList writes a list with each entry on a line of its own.

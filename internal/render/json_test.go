@@ -43,6 +43,30 @@ func TestJSONTraces(t *testing.T) {
 	}
 }
 
+// The columns that are written by hand are all that the reports have.
+func TestJSONColumns(t *testing.T) {
+	f := flameDiffReport()
+	for name, r := range map[string]report.Report{
+		"flame": f, "sandwich": &report.Sandwich{Head: head(), Callees: f.FlameTree, Callers: f.FlameTree},
+	} {
+		var out bytes.Buffer
+		if err := JSON(&out, r, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := json.Compact(&got, out.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != string(want) {
+			t.Errorf("%s: JSON wrote\n%s\nwant\n%s", name, got.String(), want)
+		}
+	}
+}
+
 func TestJSONEmptyTraces(t *testing.T) {
 	var out bytes.Buffer
 	r := &report.Traces{Each: func(func(*report.Trace) bool) {}}

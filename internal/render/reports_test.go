@@ -3,6 +3,7 @@ package render
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
@@ -133,8 +134,12 @@ func tagsReport() *report.Tags {
 }
 
 func flameReport() *report.Flame {
+	numbers := map[string]int32{"": 0}
 	node := func(name string, flat, cum int64, children ...*report.FlameNode) *report.FlameNode {
-		return &report.FlameNode{Frame: named(name), Flat: flat, Cum: cum, Children: children}
+		if _, known := numbers[name]; !known {
+			numbers[name] = int32(len(numbers))
+		}
+		return &report.FlameNode{Frame: named(name), Number: numbers[name], Flat: flat, Cum: cum, Children: children}
 	}
 	inlined := node("strconv.readFloat", 4_000*ms, 4_000*ms)
 	inlined.Inline = true
@@ -150,7 +155,12 @@ func flameReport() *report.Flame {
 						node("os.(*File).Write", 2_980*ms, 2_980*ms),
 						node("fmt.tiny", 0, 10*ms, node("fmt.tinier", 10*ms, 10*ms))))),
 			node("runtime.gcBgMarkWorker", 1_010*ms, 1_010*ms),
-		)},
+		), Where: func(function string) report.FlamePlace {
+			if strings.HasPrefix(function, "fmt.") {
+				return report.FlamePlace{Package: "fmt", File: "/usr/local/go/src/fmt/print.go", Line: int64(len(function))}
+			}
+			return report.FlamePlace{}
+		}},
 	}
 }
 

@@ -88,17 +88,8 @@ type FlameStep struct {
 
 // FlameColumns are the calls of a FlameTree, level by level, each from left to right.
 type FlameColumns struct {
-	Frames []FlameFrame `json:"frames"`
-	Rows   []FlameRow   `json:"rows"` // of each depth
-}
-
-// A FlameFrame is a frame that rows refer to by its place in the list.
-type FlameFrame struct {
-	Name    string `json:"name"`              // as a graph shows it: with a line where lines are told apart
-	File    string `json:"file,omitempty"`    // of the frame, or else of the function
-	Line    int64  `json:"line,omitempty"`    // there
-	Package string `json:"package,omitempty"` // of the function
-	Origin  Origin `json:"origin,omitempty"`
+	Frames FlameFrames `json:"frames"`
+	Rows   []FlameRow  `json:"rows"` // of each depth
 }
 
 // A FlameRow is the calls of one depth. Each column has an entry for each call.
@@ -115,20 +106,20 @@ type FlameRow struct {
 
 // Columns cuts the tree into rows. Calls of no width are left out.
 func (t FlameTree) Columns() FlameColumns {
-	out := FlameColumns{Frames: []FlameFrame{}, Rows: []FlameRow{}}
+	frames := NewFrameList()
 	if t.Root == nil {
-		return out
+		return FlameColumns{frames.FlameFrames, []FlameRow{}}
 	}
-	listed := make(map[int32]int32) // places in out.Frames, by number
+	var rows []FlameRow
+	listed := make(map[int32]int32) // places in frames, by number
 	frame := func(n *FlameNode) int32 {
 		if n.Number == 0 {
 			return -1
 		}
 		at, ok := listed[n.Number]
 		if !ok {
-			at = int32(len(out.Frames))
+			at = frames.Add(t.frame(n))
 			listed[n.Number] = at
-			out.Frames = append(out.Frames, t.frame(n))
 		}
 		return at
 	}
@@ -177,10 +168,10 @@ func (t FlameTree) Columns() FlameColumns {
 		if cut {
 			r.Left = left
 		}
-		out.Rows = append(out.Rows, r)
+		rows = append(rows, r)
 		level = next
 	}
-	return out
+	return FlameColumns{frames.FlameFrames, rows}
 }
 
 func (t FlameTree) frame(n *FlameNode) FlameFrame {

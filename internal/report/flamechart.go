@@ -18,7 +18,7 @@ type FlameChart struct {
 	Most     int64        `json:"most"`              // largest total of Parts
 	Parts    []ChartPart  `json:"parts"`             // in the order of time
 	Tracks   []ChartTrack `json:"tracks,omitempty"`
-	Frames   []FlameFrame `json:"frames"` // that rows refer to by their places
+	Frames   FlameFrames  `json:"frames"` // that rows refer to by their places
 	Calls    []ChartCall  `json:"calls"`  // the heaviest, each followed by those below it
 }
 

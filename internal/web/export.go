@@ -22,7 +22,7 @@ import (
 // What goes into a saved page, so that it can be sent by mail: with the page itself, at most 1.5 MB.
 const (
 	maxSavedRows   = 1000    // of a ranking
-	maxSavedTree   = 450_000 // bytes of the flame graph; half as many of the inverted one, which the page could make itself, but not of narrow calls
+	maxSavedTree   = 300_000 // bytes of the flame graph; half as many of the inverted one, which the page could make itself, but not of narrow calls
 	maxSavedSource = 150_000 // bytes of listings
 	maxSavedLists  = 100     // functions
 )
@@ -174,17 +174,19 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 	return answers, nil
 }
 
-// savedTree returns as much of a flame graph as there is room for: half of it when all that can be seen is too much.
+// savedTree returns as much of a flame graph as there is room for. When all that can be seen is too much, it tries somewhat fewer calls than
+// would fit if each took the same number of bytes.
 func savedTree(flames *profileview.Flames, q query.Query, most int) (json.RawMessage, error) {
-	for limits := painted(q); ; limits.Limit /= 2 {
+	for limits := painted(q); ; {
 		f, err := flames.Flame(limits)
 		if err != nil {
 			return nil, err
 		}
 		out, err := json.Marshal(f)
-		if err != nil || len(out) <= most || limits.Limit < 100 {
+		if err != nil || len(out) <= most || f.Shown < 100 {
 			return out, err
 		}
+		limits.Limit = int(0.95 * float64(f.Shown) * float64(most) / float64(len(out)))
 	}
 }
 

@@ -174,14 +174,14 @@ const unseenHits = `(async () => {
 			at += row.gap[i];
 			const x = at * scale, w = row.width?.[i] || Math.abs(row.cum[i]);
 			at += w;
-			if (f < 0 || !rx.test(tree.frames[f].name ?? "")) return;
+			if (f < 0 || !rx.test(tree.frames.name[f])) return;
 			hits++;
 			// What is narrower than a pixel is painted in the one that is nearest.
 			const left = Math.min(Math.floor(x), now.width - 1), right = Math.min(now.width, Math.max(Math.round(x) + 1, Math.ceil(at * scale)));
 			for (let v = y * 20; v < y * 20 + 19; v++)
 				for (let u = left; u < right; u++)
 					for (let k = 0; k < 3; k++) if (now.data[(v * now.width + u) * 4 + k] !== before.data[(v * now.width + u) * 4 + k]) return;
-			unseen.push(tree.frames[f].name + " in row " + y + " at " + x.toFixed(2));
+			unseen.push(tree.frames.name[f] + " in row " + y + " at " + x.toFixed(2));
 		});
 	});
 	return { Hits: hits, Unseen: unseen };

@@ -117,14 +117,9 @@ func TestRecording(t *testing.T) {
 		}
 		var got string
 		if strings.HasPrefix(path, "/api/flame") {
-			var f struct {
-				Total  int64 `json:"total"`
-				Frames []struct {
-					Name string `json:"name"`
-				} `json:"frames"`
-			}
+			var f report.FlameJSON
 			answered(t, w, &f)
-			got = fmt.Sprintf("%s %d", f.Frames[0].Name, f.Total)
+			got = fmt.Sprintf("%s %d", f.Frames.Name[0], f.Total)
 		} else {
 			var top report.Top
 			answered(t, w, &top)
@@ -158,7 +153,7 @@ func TestFlameTreeIsOfItsPart(t *testing.T) {
 	first := func(path string) string {
 		var f report.FlameJSON
 		answered(t, get(s, h, path), &f)
-		return f.Frames[0].Name
+		return f.Frames.Name[0]
 	}
 	if got := first("/api/flame?metric=block"); got != "main.block" {
 		t.Errorf("block profiles begin with %s", got)

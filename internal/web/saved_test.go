@@ -81,7 +81,6 @@ func comparable(t *testing.T, text []byte) string {
 		Cum     int64  `json:"cum"`
 		Callers *report.FlameColumns
 		Callees *report.FlameColumns
-		Frames  []report.FlameFrame
 		Rows    []json.RawMessage
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
@@ -110,7 +109,7 @@ func comparable(t *testing.T, text []byte) string {
 					for at+1 < len(ends) && ends[at] <= x {
 						at++
 					}
-					way = up[at] + ";" + c.Frames[f].Name
+					way = up[at] + ";" + c.Frames.Name[f]
 				}
 				x += w
 				names, next = append(names, way), append(next, x)

@@ -121,7 +121,7 @@ func textOf(r report.FlameColumns) string {
 		for i, f := range row.Frame {
 			name := "all"
 			if f >= 0 {
-				name = r.Frames[f].Name
+				name = r.Frames.Name[f]
 			}
 			x += row.Gap[i]
 			w := max(row.Cum[i], -row.Cum[i])

@@ -135,7 +135,7 @@ func (c *flameChart) pack(by map[int64][]sampled) {
 	for id, list := range by {
 		name := "(no frames)"
 		for _, f := range list[0].frames {
-			if name = c.out.Frames[f].Name; name != "runtime.goexit" {
+			if name = c.shown.Name[f]; name != "runtime.goexit" {
 				break // that is where all begin
 			}
 		}

@@ -38,8 +38,8 @@ func FlameChart(in []*recording.Recording, q query.Query) (report.Report, error)
 	if q.Mean {
 		return nil, errors.New("means do not add up over time; drop mean")
 	}
-	c := &flameChart{frames: map[report.Frame]int32{}, root: &timedCall{}}
-	c.out = &report.FlameChart{Ref: in[0].Ref, At: q.At.String(), Frames: []report.FlameFrame{}, Parts: []report.ChartPart{}}
+	c := &flameChart{frames: map[report.Frame]int32{}, shown: report.NewFrameList(), root: &timedCall{}}
+	c.out = &report.FlameChart{Ref: in[0].Ref, At: q.At.String(), Parts: []report.ChartPart{}}
 	var err error
 	kind, traced := in[0].PickedKind()
 	switch {
@@ -57,6 +57,7 @@ func FlameChart(in []*recording.Recording, q query.Query) (report.Report, error)
 		c.out.Most = max(c.out.Most, p.Total)
 	}
 	c.listCalls(q)
+	c.out.Frames = c.shown.FlameFrames
 	return c.out, nil
 }
 
@@ -68,8 +69,9 @@ func stored(r *recording.Recording) bool {
 // A flameChart is a report.FlameChart in the making.
 type flameChart struct {
 	out    *report.FlameChart
-	frames map[report.Frame]int32 // places in out.Frames
-	list   []report.Frame         // by the same places
+	frames map[report.Frame]int32 // places in list and shown
+	list   []report.Frame
+	shown  *report.FrameList
 	root   *timedCall
 }
 
@@ -123,7 +125,7 @@ func (c *flameChart) calls(at *timedCall) []*timedCall {
 			at.sorted = append(at.sorted, b)
 		}
 		slices.SortFunc(at.sorted, func(a, b *timedCall) int {
-			return cmp.Or(cmp.Compare(b.cum, a.cum), cmp.Compare(c.out.Frames[a.frame].Name, c.out.Frames[b.frame].Name), cmp.Compare(a.frame, b.frame))
+			return cmp.Or(cmp.Compare(b.cum, a.cum), cmp.Compare(c.shown.Name[a.frame], c.shown.Name[b.frame]), cmp.Compare(a.frame, b.frame))
 		})
 	}
 	return at.sorted
@@ -133,15 +135,14 @@ func (c *flameChart) calls(at *timedCall) []*timedCall {
 func (c *flameChart) frame(f report.Frame, origin report.Origin, where func(string) report.FlamePlace) int32 {
 	at, ok := c.frames[f]
 	if !ok {
-		at = int32(len(c.list))
-		c.frames[f] = at
-		c.list = append(c.list, f)
 		p := where(f.Name)
 		out := report.FlameFrame{Name: f.String(), File: f.File, Line: f.Line, Origin: origin, Package: p.Package}
 		if out.File == "" {
 			out.File, out.Line = p.File, p.Line
 		}
-		c.out.Frames = append(c.out.Frames, out)
+		at = c.shown.Add(out)
+		c.frames[f] = at
+		c.list = append(c.list, f)
 	}
 	return at
 }

@@ -76,7 +76,7 @@ func boxes(c *report.FlameChart, rows []report.FlameRow) string {
 			if r.Gap[i] > 0 {
 				line = append(line, "_"+strings.Repeat("_", int(min(r.Gap[i]-1, 9))))
 			}
-			line = append(line, c.Frames[f].Name+strings.Repeat("=", int(min(r.Cum[i], 9))))
+			line = append(line, c.Frames.Name[f]+strings.Repeat("=", int(min(r.Cum[i], 9))))
 		}
 		out = append(out, strings.Join(line, " "))
 	}
@@ -157,8 +157,8 @@ func TestFlameChartOfTrace(t *testing.T) {
 	spin := c.Tracks[0].Rows[3]
 	end := int64(0)
 	for i := range spin.Frame {
-		if c.Frames[spin.Frame[i]].Name != "main.spin" || spin.Gap[i] < 0 || spin.Width[i] <= 0 {
-			t.Errorf("box %d is %s, %d wide, %d after the one before", i, c.Frames[spin.Frame[i]].Name, spin.Width[i], spin.Gap[i])
+		if c.Frames.Name[spin.Frame[i]] != "main.spin" || spin.Gap[i] < 0 || spin.Width[i] <= 0 {
+			t.Errorf("box %d is %s, %d wide, %d after the one before", i, c.Frames.Name[spin.Frame[i]], spin.Width[i], spin.Gap[i])
 		}
 		end += spin.Gap[i] + spin.Width[i]
 	}

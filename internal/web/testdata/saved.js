@@ -99,46 +99,57 @@ var saved = (() => {
     const rows = [];
     let nodes = 0;
     let compares = false;
-    for (const r of tree.rows ?? []) {
-      const n = r.frame.length;
-      const x = new Float64Array(n);
-      const w = new Float64Array(n);
-      let at = 0;
-      for (let i = 0; i < n; i++) {
-        at += r.gap[i];
-        x[i] = at;
-        w[i] = r.width?.[i] || Math.abs(r.cum[i]);
-        at += w[i];
-      }
-      const parent = new Int32Array(n);
+    for (const told of tree.rows ?? []) {
       const above = rows[rows.length - 1];
-      if (above) {
-        let p = 0;
-        for (let i = 0; i < n; i++) {
-          while (p + 1 < above.n && above.x[p] + above.w[p] <= x[i]) p++;
-          parent[i] = p;
-        }
-      }
-      const rest = above && restOf(above, tree.rows[rows.length - 1], x, w, parent);
-      compares ||= r.before !== void 0 && r.before.length > 0;
-      rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent, rest });
-      nodes += n;
+      const row = rowOf(told, above);
+      row.rest = above && restOf(above, tree.rows[rows.length - 1].left, row);
+      compares ||= told.before !== void 0 && told.before.length > 0;
+      rows.push(row);
+      nodes += row.n;
     }
-    return { frames: tree.frames ?? [], rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+    return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
   }
-  function restOf(above, told, x, w, parent) {
-    if (!told.left) return void 0;
-    const out = { x: [], w: [], parent: [] };
-    for (let p = 0, i = 0; p < above.n; p++) {
-      let end = above.x[p];
-      for (; i < x.length && parent[i] === p; i++) end = x[i] + w[i];
-      if (told.left[p] > 0) {
-        out.x.push(end);
-        out.w.push(told.left[p]);
-        out.parent.push(p);
+  function rowOf({ frame, gap, cum, flat, before, inline, width }, above) {
+    const n = frame.length;
+    const x = new Float64Array(n);
+    const w = new Float64Array(n);
+    const parent = new Int32Array(n);
+    let at = 0;
+    for (let i = 0; i < n; i++) {
+      at += gap[i];
+      x[i] = at;
+      at += w[i] = width && width[i] || Math.abs(cum[i]);
+    }
+    if (above) {
+      const { x: left, w: wide } = above;
+      const last = above.n - 1;
+      let p = 0;
+      let end = left[0] + wide[0];
+      for (let i = 0; i < n; i++) {
+        while (p < last && end <= x[i]) {
+          p++;
+          end = left[p] + wide[p];
+        }
+        parent[i] = p;
       }
+    }
+    return { n, frame, x, w, cum, flat, before, inline, parent };
+  }
+  function restOf(above, left, { n, x, w, parent }) {
+    if (!left) return void 0;
+    const out = { x: [], w: [], parent: [] };
+    for (let p = 0, i = 0; p < left.length; p++) {
+      if (left[p] <= 0) continue;
+      while (i < n && parent[i] <= p) i++;
+      out.x.push(i > 0 && parent[i - 1] === p ? x[i - 1] + w[i - 1] : above.x[p]);
+      out.w.push(left[p]);
+      out.parent.push(p);
     }
     return out;
+  }
+  function frameOf(frames, f) {
+    if (f < 0) return void 0;
+    return { name: frames.name[f], file: frames.files[frames.file[f]], line: frames.line[f], package: frames.packages[frames.package[f]], origin: frames.origins[frames.origin[f]] };
   }
 
   // src/saved.ts
@@ -192,7 +203,9 @@ var saved = (() => {
     whole = false;
     /** matching tells of each frame whether a filter means it: by its name, or by the file that it is in. */
     matching(rx) {
-      const is = this.flame.frames.map((f) => rx.test(f.name) || rx.test(f.file ?? ""));
+      const { name, file, files } = this.flame.frames;
+      const inside = files.map((f) => rx.test(f));
+      const is = name.map((n, f) => rx.test(n) || (inside[file[f]] ?? rx.test("")));
       return (at) => is[this.frame[at]] === true;
     }
     /** filtered returns what filters leave. */
@@ -248,7 +261,7 @@ var saved = (() => {
       return root;
     }
     children(c) {
-      const name = (x) => this.flame.frames[x.frame]?.name ?? "";
+      const name = (x) => this.flame.frames.name[x.frame] ?? "";
       return [...c.below.values()].sort((a, b) => b.width - a.width || (name(a) < name(b) ? -1 : 1));
     }
     /** columns are a tree as a server sends it. */
@@ -310,7 +323,7 @@ var saved = (() => {
         const r = m.rows[row];
         const [lo, hi] = [first2[row][i], first2[row][i + 1]];
         rows.push({
-          ...m.frames[r.frame[i]] ?? { name: "" },
+          ...frameOf(m.frames, r.frame[i]) ?? { name: "" },
           depth: row,
           inline: r.inline?.[i] === 1 || void 0,
           flat: flame.inverted ? void 0 : r.flat[i],
@@ -333,7 +346,7 @@ var saved = (() => {
           const f = this.frame[at];
           let r = rows.get(f);
           if (!r) {
-            const { file: _, line: __, ...frame } = this.flame.frames[f];
+            const { file: _, line: __, ...frame } = frameOf(this.flame.frames, f);
             rows.set(f, r = { ...frame, inline: known.get(frame.name)?.inline, flat: 0, cum: 0, before: { flat: 0, cum: 0 } });
           }
           if (i === p.stack.length - 1) {
@@ -363,14 +376,14 @@ var saved = (() => {
       const parts = this.filtered(steps);
       const cost = /* @__PURE__ */ new Map();
       for (const p of parts) for (const f of new Set(p.stack.map((at) => this.frame[at]))) cost.set(f, (cost.get(f) ?? 0) + p.flat + p.rest);
-      const names = this.flame.frames;
-      let found = [...cost.keys()].filter((f) => names[f].name === arg);
+      const { name: names } = this.flame.frames;
+      let found = [...cost.keys()].filter((f) => names[f] === arg);
       if (found.length === 0) {
         const rx = regexp(arg);
-        found = [...cost.keys()].filter((f) => rx.test(names[f].name));
+        found = [...cost.keys()].filter((f) => rx.test(names[f]));
       }
       if (found.length === 0) throw new Failure(`no function of this file matches ${arg}`, "it has no calls that are too narrow to see; hone web REF opens the recording with all of them");
-      found.sort((a, b) => Math.abs(cost.get(b)) - Math.abs(cost.get(a)) || (names[a].name < names[b].name ? -1 : 1));
+      found.sort((a, b) => Math.abs(cost.get(b)) - Math.abs(cost.get(a)) || (names[a] < names[b] ? -1 : 1));
       const frame = found[0];
       const [callees, callers] = [[], []];
       let flat = 0;
@@ -384,7 +397,7 @@ var saved = (() => {
       const below = this.only(this.grown(callees, false));
       const above = this.only(this.grown(callers, true));
       const { frames: _, rows: __, path: ___, ...head } = this.flame;
-      const { name, file, line, origin } = names[frame];
+      const { name, file, line, origin } = frameOf(this.flame.frames, frame);
       return {
         ...head,
         before: this.compares ? { flat: 0, cum: below.before } : void 0,
@@ -393,7 +406,7 @@ var saved = (() => {
         origin,
         flat,
         cum: below.cum,
-        matches: found.slice(1).map((f) => names[f].name),
+        matches: found.slice(1).map((f) => names[f]),
         notes: this.notes(head.notes, steps),
         callees: this.columns(below),
         callers: this.columns(above)

@@ -95,14 +95,16 @@ export interface Flagged {
 export function useFlagged(model: Model): Flagged | undefined {
   const { advice } = useAdvice();
   return useMemo(() => {
+    if (!advice?.findings?.length) return undefined;
     const found = new Map<number, Finding[]>();
-    const frames = new Uint8Array(model.frames.length);
-    model.frames.forEach((f, i) => {
-      const list = findingsOf(advice, functionOf(f.name ?? ""));
-      if (list.length === 0) return;
-      found.set(i, list);
-      frames[i] = 1;
-    });
+    const { name } = model.frames;
+    const frames = new Uint8Array(name.length);
+    for (let f = 0; f < name.length; f++) {
+      const list = findingsOf(advice, functionOf(name[f]));
+      if (list.length === 0) continue;
+      found.set(f, list);
+      frames[f] = 1;
+    }
     return found.size === 0 ? undefined : { frames, of: (i) => found.get(i) ?? [] };
   }, [model, advice]);
 }

@@ -377,7 +377,7 @@ export interface FlameChart extends Head, Trimming {
   most: number;
   parts: ChartPart[];
   tracks?: ChartTrack[];
-  frames: FlameFrame[];
+  frames: FlameFrames;
   calls: ChartCall[];
 }
 
@@ -387,6 +387,17 @@ export interface FlameFrame {
   line?: number;
   package?: string;
   origin?: Origin;
+}
+
+export interface FlameFrames {
+  name: string[];
+  file: number[];
+  line: number[];
+  package: number[];
+  origin: number[];
+  files: string[];
+  packages: string[];
+  origins: Origin[];
 }
 
 export interface FlameHead extends Head, Trimming {
@@ -1449,7 +1460,7 @@ export interface Traces extends Head {
 }
 
 export interface Tree {
-  frames: FlameFrame[];
+  frames: FlameFrames;
   rows: FlameRow[];
 }
 
@@ -1521,6 +1532,8 @@ export const lists = new Set([
   "cycles",
   "edits",
   "evidence",
+  "file",
+  "files",
   "findings",
   "flat",
   "frame",
@@ -1536,6 +1549,7 @@ export const lists = new Set([
   "kinds",
   "labels",
   "levels",
+  "line",
   "lines",
   "matchers",
   "measured",
@@ -1543,10 +1557,15 @@ export const lists = new Set([
   "metrics",
   "mix",
   "mixes",
+  "name",
   "names",
   "next",
   "numbers",
+  "origin",
+  "origins",
   "over",
+  "package",
+  "packages",
   "parts",
   "percentiles",
   "places",

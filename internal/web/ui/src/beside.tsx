@@ -12,7 +12,7 @@ import { growth, percent, signed, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import { Item, itemsFor } from "./menu";
-import { Model, Place, Window, ancestors, decode, follow, frameAt, matching, nameAt } from "./model";
+import { Model, Place, Window, ancestors, decode, follow, frameAt, framesOf, framesWhere, matching, nameAt } from "./model";
 import { functionOf, readable, shortest } from "./names";
 import { Notes, Problem, useActions } from "./parts";
 import { Pair, drift, get, go, put, state as latest } from "./state";
@@ -102,7 +102,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
   }, [search.q]);
   const wanted = useMemo(() => new Map(sides.map((s) => {
     if (s === main || !rx) return [s, search.wanted];
-    return [s, Uint8Array.from(s.model.frames, (f) => (rx.test(f.name ?? "") ? 1 : 0))];
+    return [s, framesWhere(s.model, (name) => rx.test(name))];
   })), [sides, search.wanted, rx]);
 
   // What is marked in one is marked in the other.
@@ -123,7 +123,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
   useEffect(() => {
     const selected = get(latest(), "ui.sel");
     if (selected === "" || selected === main.marks.selected) return;
-    const is = Uint8Array.from(main.model.frames, (f) => (functionOf(f.name ?? "") === selected ? 1 : 0));
+    const is = framesOf(main.model, selected);
     main.marks.set({ selected, cursor: matching(main.model, windows.get(main)!, is)[0] ?? main.marks.cursor });
   }, [main, get(state, "ui.sel")]);
 

@@ -1,6 +1,6 @@
 // Colors of boxes. All of them carry dark text at 4.5:1 or better, and neighbors differ in lightness too, not only in hue.
 
-import { AnyFrame, Origin } from "./api";
+import { AnyFrame, FlameFrames, Origin } from "./api";
 
 export type ColorMode = "origin" | "package" | "plain" | "change";
 
@@ -166,6 +166,20 @@ export function colorOf(p: Palette, mode: ColorMode, f: AnyFrame | undefined): s
     default:
       return p.plain;
   }
+}
+
+/** colorsOf returns the colors of all frames. Most of them share a few. */
+export function colorsOf(p: Palette, mode: ColorMode, frames: FlameFrames): string[] {
+  const { name, file, origin } = frames;
+  if (mode === "origin") {
+    const known = frames.origins.map((o) => p.origin[o]);
+    return origin.map((o) => known[o] ?? p.origin.other);
+  }
+  if (mode === "package") {
+    const known = frames.packages.map((of) => colorOf(p, mode, { package: of }));
+    return frames.package.map((of, f) => known[of] ?? colorOf(p, mode, { file: frames.files[file[f]], name: name[f] }));
+  }
+  return name.map(() => p.plain);
 }
 
 /** changeColor returns the color of a change: blue for less, orange for more, stronger for larger shares. */

@@ -7,7 +7,7 @@ import { ColorMode, Palette, colorOf, originNames } from "./colors";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import {
-  Model, Place, Window, ancestors, decode, follow, frameAt, matchedValue, matching, nameAt, parentOf, windowOf,
+  Model, Place, Window, ancestors, decode, follow, frameAt, framesOf, framesWhere, matchedValue, matching, nameAt, parentOf, windowOf,
 } from "./model";
 import { FlameCanvas } from "./canvas";
 import { useFlagged } from "./advice";
@@ -83,9 +83,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   useLayoutEffect(() => {
     const selected = get(latest(), "ui.sel");
     if (selected === marks.selected) return;
-    const wanted = new Uint8Array(model.frames.length);
-    model.frames.forEach((f, i) => { if (functionOf(f.name ?? "") === selected) wanted[i] = 1; });
-    marks.set({ selected, cursor: matching(model, w, wanted)[0] ?? marks.cursor });
+    marks.set({ selected, cursor: matching(model, w, framesOf(model, selected))[0] ?? marks.cursor });
   }, [model, get(state, "ui.sel")]);
 
   const above: FlameStep[] = [...(data.path ?? [])];
@@ -296,8 +294,7 @@ export function useSearch(model: Model, w: Window): Found {
     if (error) return { ...none, bad: error.message };
     if (!data) return none;
     const names = new Set(data.names ?? []);
-    const wanted = new Uint8Array(model.frames.length);
-    model.frames.forEach((f, i) => { if (names.has(f.name ?? "")) wanted[i] = 1; });
+    const wanted = framesWhere(model, (name) => names.has(name));
     return {
       q, wanted, bad: "", known: current,
       // Boxes may stay marked for what was typed before, but a number must not.
@@ -314,9 +311,8 @@ function searchHere(model: Model, w: Window, q: string): Found {
   } catch {
     return { q, wanted: undefined, text: "", title: "", bad: "this is no regular expression", known: false };
   }
-  const wanted = new Uint8Array(model.frames.length);
-  let n = 0;
-  model.frames.forEach((f, i) => { if (rx.test(f.name ?? "")) { wanted[i] = 1; n++; } });
+  const wanted = framesWhere(model, (name) => rx.test(name));
+  const n = wanted.reduce((sum, is) => sum + is, 0);
   const whole = model.rows[w.top.row].cum[w.top.i];
   return { q, wanted, bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${n} functions of those drawn` };
 }
@@ -408,24 +404,22 @@ export function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole
 
 const mostPackages = 6; // that a legend names
 
-/** packagesOf returns the packages that most of a picture is of, each by what its functions cost themselves, with a frame of it. */
-function packagesOf(model: Model): { name: string; frame: AnyFrame }[] {
-  const of = new Map<string, { name: string; frame: AnyFrame; sum: number }>();
+/** packagesOf returns the packages that most of a picture is of, each by what its functions cost themselves. */
+function packagesOf(model: Model): string[] {
+  const { package: of, packages } = model.frames;
+  const sums = packages.map((name) => ({ name, sum: 0 }));
   for (const r of model.rows) {
     for (let i = 0; i < r.n; i++) {
-      const frame = model.frames[r.frame[i]];
-      if (!frame?.package) continue;
-      const p = of.get(frame.package);
-      if (p) p.sum += Math.abs(r.flat[i]);
-      else of.set(frame.package, { name: frame.package, frame, sum: Math.abs(r.flat[i]) });
+      const p = r.frame[i] < 0 ? -1 : of[r.frame[i]];
+      if (p >= 0) sums[p].sum += Math.abs(r.flat[i]);
     }
   }
-  return [...of.values()].sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1)).slice(0, mostPackages);
+  return sums.sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1)).slice(0, mostPackages).map((p) => p.name);
 }
 
 export function Legend({ mode, palette, flagged, model }: { mode: ColorMode; palette: Palette; flagged: boolean; model: Model }) {
   const packages = useMemo(() => (mode === "package" ? packagesOf(model) : []), [model, mode]);
-  const others = useMemo(() => model.frames.some((f) => !f.origin || f.origin === "other"), [model]);
+  const others = useMemo(() => model.frames.origins.includes("other") || model.frames.origin.includes(-1), [model]);
   const mark = flagged && <li><span class="flag" aria-hidden="true" />has a finding</li>;
   if (mode === "origin") {
     return (
@@ -451,7 +445,7 @@ export function Legend({ mode, palette, flagged, model }: { mode: ColorMode; pal
   const swatch = (color: string) => <span class="dot" style={{ backgroundColor: color }} />;
   return (
     <ul class="legend" aria-label="Colors">
-      {packages.map(({ name, frame }) => <li title={name}>{swatch(colorOf(palette, mode, frame))}{short(name)}</li>)}
+      {packages.map((name) => <li title={name}>{swatch(colorOf(palette, mode, { package: name }))}{short(name)}</li>)}
       {mode === "package" ? <li>other packages in colors of their own</li> : <li>{swatch(palette.plain)}every function</li>}
       {mark}
     </ul>

@@ -2,7 +2,7 @@
 // of goroutines. Zooming is left to the page; a part of the time that is kept is asked for anew, and its parts are finer then.
 
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { AnyFrame, ChartPart, FlameChart, FlameRow } from "./api";
+import { ChartPart, FlameChart, FlameFrames, FlameRow } from "./api";
 import { useFlagged } from "./advice";
 import { FlameCanvas } from "./canvas";
 import { span } from "./chart";
@@ -13,7 +13,7 @@ import { busyCores, count, percent, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks } from "./marks";
 import { Item, itemsFor } from "./menu";
-import { Model, Place, Row, Window, depth, frameAt, matchedValue, matching, nameAt, parentOf } from "./model";
+import { Model, Place, Row, Window, depth, frameAt, framesWhere, matchedValue, matching, nameAt, parentOf } from "./model";
 import { functionOf } from "./names";
 import { Detail, Panel } from "./panel";
 import { Nothing, Notes, Problem, useActions } from "./parts";
@@ -58,12 +58,21 @@ const isCPU = (data: FlameChart) => data.unit === "nanoseconds" && data.metric =
 /** about is a time as exact as a glance needs. */
 const about = (nanos: number) => span(nanos < 1e9 ? Math.round(nanos / 1e6) * 1e6 : Math.round(nanos / 1e7) * 1e7);
 
+/** withHeads returns frames with others after them, which are no functions. */
+function withHeads(frames: FlameFrames, names: string[]): FlameFrames {
+  const none = names.map(() => -1);
+  return {
+    ...frames, name: [...frames.name, ...names], line: [...frames.line, ...names.map(() => 0)],
+    file: [...frames.file, ...none], package: [...frames.package, ...none], origin: [...frames.origin, ...none],
+  };
+}
+
 /** partsModel puts the flame graphs of all parts beside each other. Where the scale is the rate, a part is as full as it was busy. */
 function partsModel(data: FlameChart, scale: Scale): Model {
   const { parts, from_nanos: from, to_nanos: to } = data;
   const live = data.live === true;
   const most = Math.max(...parts.map((p) => rateOf(p, live)), 1e-12);
-  const frames: AnyFrame[] = [...data.frames];
+  const frames = withHeads(data.frames, parts.map((p) => headName(data, p)));
   const all = rowOf(1);
   Object.assign(all, { frame: [-1], cum: [data.total] });
   all.w[0] = to - from;
@@ -80,8 +89,7 @@ function partsModel(data: FlameChart, scale: Scale): Model {
     const wide = p.to_nanos - p.from_nanos;
     const sum = Math.max(1, (p.rows?.[0]?.cum ?? []).reduce((n, v) => n + Math.abs(v), 0), p.total);
     const unit = (wide / sum) * (scale === "fill" ? 1 : rateOf(p, live) / most);
-    heads.frame[k] = frames.length;
-    frames.push({ name: headName(data, p), origin: "other" });
+    heads.frame[k] = data.frames.name.length + k;
     heads.x[k] = p.from_nanos - from;
     heads.w[k] = wide;
     heads.cum[k] = p.total;
@@ -115,9 +123,8 @@ function partsModel(data: FlameChart, scale: Scale): Model {
 
 /** trackModel is the samples of one track, whose boxes are times already. */
 function trackModel(data: FlameChart, name: string, samples: number, list: FlameRow[]): Model {
-  const frames: AnyFrame[] = [...data.frames, { name, origin: "other" }];
   const all = rowOf(1);
-  Object.assign(all, { frame: [data.frames.length], cum: [samples] });
+  Object.assign(all, { frame: [data.frames.name.length], cum: [samples] });
   all.w[0] = data.to_nanos - data.from_nanos;
   const rows: Row[] = [all];
   let nodes = 1;
@@ -137,7 +144,7 @@ function trackModel(data: FlameChart, name: string, samples: number, list: Flame
     rows.push({ ...row, frame: r.frame, cum: r.cum, flat: r.flat, inline: r.inline });
     nodes += row.n;
   }
-  return { frames, rows, nodes, width: all.w[0], compares: false };
+  return { frames: withHeads(data.frames, [name]), rows, nodes, width: all.w[0], compares: false };
 }
 
 /** A Lane is a picture: of all parts, or of one track. */
@@ -202,7 +209,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
     for (const l of lanes) l.marks.set(l === lane ? { cursor: p, selected } : { cursor: undefined, selected });
   };
 
-  const search = useLocalSearch(lanes, w);
+  const search = useLocalSearch(lanes, w, data.frames.name.length);
   const step = (d: number) => {
     if (search.hits.length === 0) return;
     search.at.current = (search.at.current + d + search.hits.length) % search.hits.length;
@@ -297,7 +304,8 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
   );
 }
 
-const empty: Model = { frames: [], rows: [], nodes: 0, width: 0, compares: false };
+const noFrames: FlameFrames = { name: [], file: [], line: [], package: [], origin: [], files: [], packages: [], origins: [] };
+const empty: Model = { frames: noFrames, rows: [], nodes: 0, width: 0, compares: false };
 const mean = ([a, b]: [number, number]) => (a + b) / 2;
 
 /** zoomOf returns the time that a link has in sight. */
@@ -323,8 +331,8 @@ interface Found {
   at: { current: number };
 }
 
-/** useLocalSearch finds what is searched for among the boxes that are here. */
-function useLocalSearch(lanes: Lane[], w: Window): Found {
+/** useLocalSearch finds what is searched for among the boxes that are here. Frames from functions on are names of parts and tracks. */
+function useLocalSearch(lanes: Lane[], w: Window, functions: number): Found {
   const { state } = useApp();
   const q = get(state, "ui.q");
   const at = useRef(-1);
@@ -340,8 +348,7 @@ function useLocalSearch(lanes: Lane[], w: Window): Found {
     }
     const out: Found = { ...none, wanted: [], hits: [] };
     lanes.forEach(({ marks: { model } }, k) => {
-      const wanted = new Uint8Array(model.frames.length);
-      model.frames.forEach((f, i) => { if (f.origin !== "other" || f.package) wanted[i] = rx.test(f.name ?? "") ? 1 : 0; });
+      const wanted = framesWhere(model, (name) => rx.test(name)).fill(0, functions);
       out.wanted.push(wanted);
       for (const p of matching(model, w, wanted)) out.hits.push([k, p]);
       out.value += matchedValue(model, w, wanted);

@@ -1,7 +1,7 @@
 // A small picture of the whole, with the part that is zoomed into marked. It lies below the large one and has the same width.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ColorMode, Palette, colorOf } from "./colors";
+import { ColorMode, Palette, colorsOf } from "./colors";
 import { percent } from "./format";
 import { Model, Place, ancestors, follow, from, nameAt, nodeAt } from "./model";
 
@@ -107,7 +107,7 @@ function paintWhole(model: Model, width: number, mode: ColorMode, palette: Palet
   const shown = mode === "change" ? "origin" : mode;
   const line = lineOf(model);
   const scale = model.width > 0 ? width / model.width : 0;
-  const colors: string[] = []; // by frame
+  const colors = colorsOf(palette, shown, model.frames);
   for (const [d, r] of model.rows.entries()) {
     // One box of each pixel is enough, and neighbors of one color are one box.
     let color = "";
@@ -119,7 +119,7 @@ function paintWhole(model: Model, width: number, mode: ColorMode, palette: Palet
       ctx.fillRect(left, d * line, right - left, Math.max(line, 0.5));
     };
     for (let i = 0; i < r.n; i = Math.max(i + 1, from(r, r.x[i] + 1 / scale))) {
-      const own = (colors[r.frame[i] + 1] ??= colorOf(palette, shown, model.frames[r.frame[i]]));
+      const own = r.frame[i] < 0 ? palette.all : colors[r.frame[i]];
       const x = r.x[i] * scale;
       if (own !== color || x - right >= 1) {
         fill();

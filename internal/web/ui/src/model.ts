@@ -1,7 +1,8 @@
 // The tree of a flame graph, level by level: each row is arrays sorted by x, so that what is in sight is found by binary
 // search and a tree of any depth is read without recursion.
 
-import { AnyFrame, FlameRow, Tree } from "./api";
+import { AnyFrame, FlameFrames, FlameRow, Tree } from "./api";
+import { functionOf } from "./names";
 
 export interface Row {
   n: number;
@@ -24,7 +25,7 @@ export interface Rest {
 }
 
 export interface Model {
-  frames: AnyFrame[];
+  frames: FlameFrames;
   rows: Row[];
   nodes: number;
   width: number; // of row 0
@@ -57,58 +58,93 @@ function modelOf(tree: Tree): Model {
   const rows: Row[] = [];
   let nodes = 0;
   let compares = false;
-  for (const r of tree.rows ?? []) {
-    const n = r.frame.length;
-    const x = new Float64Array(n);
-    const w = new Float64Array(n);
-    let at = 0;
-    for (let i = 0; i < n; i++) {
-      at += r.gap[i];
-      x[i] = at;
-      w[i] = r.width?.[i] || Math.abs(r.cum[i]);
-      at += w[i];
-    }
-    const parent = new Int32Array(n);
+  for (const told of tree.rows ?? []) {
     const above = rows[rows.length - 1];
-    if (above) {
-      let p = 0;
-      for (let i = 0; i < n; i++) {
-        while (p + 1 < above.n && above.x[p] + above.w[p] <= x[i]) p++;
-        parent[i] = p;
-      }
-    }
-    const rest = above && restOf(above, tree.rows[rows.length - 1], x, w, parent);
-    compares ||= r.before !== undefined && r.before.length > 0;
-    rows.push({ n, frame: r.frame, x, w, cum: r.cum, flat: r.flat, before: r.before, inline: r.inline, parent, rest });
-    nodes += n;
+    const row = rowOf(told, above);
+    row.rest = above && restOf(above, tree.rows[rows.length - 1].left, row);
+    compares ||= told.before !== undefined && told.before.length > 0;
+    rows.push(row);
+    nodes += row.n;
   }
-  return { frames: tree.frames ?? [], rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+  return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+}
+
+// A function for each row, with nothing but arrays in its loops, is compiled after a few rows of the first picture. As a part of modelOf,
+// this took about twice as long.
+function rowOf({ frame, gap, cum, flat, before, inline, width }: FlameRow, above: Row | undefined): Row {
+  const n = frame.length;
+  const x = new Float64Array(n);
+  const w = new Float64Array(n);
+  const parent = new Int32Array(n);
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    at += gap[i];
+    x[i] = at;
+    at += w[i] = (width && width[i]) || Math.abs(cum[i]);
+  }
+  if (above) {
+    const { x: left, w: wide } = above;
+    const last = above.n - 1;
+    let p = 0;
+    let end = left[0] + wide[0];
+    for (let i = 0; i < n; i++) {
+      while (p < last && end <= x[i]) {
+        p++;
+        end = left[p] + wide[p];
+      }
+      parent[i] = p;
+    }
+  }
+  return { n, frame, x, w, cum, flat, before, inline, parent };
 }
 
 /** restOf puts what is left out of a row right of the calls that are in it. */
-function restOf(above: Row, told: FlameRow, x: Float64Array, w: Float64Array, parent: Int32Array): Rest | undefined {
-  if (!told.left) return undefined;
+function restOf(above: Row, left: number[] | undefined, { n, x, w, parent }: Row): Rest | undefined {
+  if (!left) return undefined;
   const out: Rest = { x: [], w: [], parent: [] };
-  for (let p = 0, i = 0; p < above.n; p++) {
-    let end = above.x[p];
-    for (; i < x.length && parent[i] === p; i++) end = x[i] + w[i];
-    if (told.left[p] > 0) {
-      out.x.push(end);
-      out.w.push(told.left[p]);
-      out.parent.push(p);
-    }
+  for (let p = 0, i = 0; p < left.length; p++) {
+    if (left[p] <= 0) continue;
+    while (i < n && parent[i] <= p) i++;
+    out.x.push(i > 0 && parent[i - 1] === p ? x[i - 1] + w[i - 1] : above.x[p]);
+    out.w.push(left[p]);
+    out.parent.push(p);
   }
   return out;
 }
 
-export function frameAt(m: Model, p: Place): AnyFrame | undefined {
-  return m.frames[m.rows[p.row].frame[p.i]];
+/** A NamedFrame is a frame of a picture. */
+export interface NamedFrame extends AnyFrame {
+  name: string;
+}
+
+/** frameOf puts together what the columns say of a frame. Those who go through all frames read the columns: objects take longer to make. */
+export function frameOf(frames: FlameFrames, f: number): NamedFrame | undefined {
+  if (f < 0) return undefined;
+  return { name: frames.name[f], file: frames.files[frames.file[f]], line: frames.line[f], package: frames.packages[frames.package[f]], origin: frames.origins[frames.origin[f]] };
+}
+
+export function frameAt(m: Model, p: Place): NamedFrame | undefined {
+  return frameOf(m.frames, m.rows[p.row].frame[p.i]);
 }
 
 /** nameAt returns what stands in the box of a node. */
 export function nameAt(m: Model, p: Place): string {
-  const f = frameAt(m, p);
-  return f ? (f.name ?? "") : "all";
+  const f = m.rows[p.row].frame[p.i];
+  return f < 0 ? "all" : m.frames.name[f];
+}
+
+/** framesOf marks the frames of a function, which may be many where those of lines are told apart. */
+export function framesOf(m: Model, fn: string): Uint8Array {
+  // Most names do not even contain it, which takes a fraction of the time to see.
+  return framesWhere(m, (name) => name.includes(fn) && functionOf(name) === fn);
+}
+
+/** framesWhere marks the frames with certain names. */
+export function framesWhere(m: Model, wanted: (name: string) => boolean): Uint8Array {
+  const { name } = m.frames;
+  const out = new Uint8Array(name.length);
+  for (let f = 0; f < name.length; f++) if (wanted(name[f])) out[f] = 1;
+  return out;
 }
 
 /** from returns the first node of a row that ends right of x. */

@@ -3,10 +3,10 @@
 // have. What the pointer and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes
 // longer than painting them, so what does not fit into a frame is written in the next one.
 
-import { ColorMode, Palette, changeColor, colorOf, isDark, isForced } from "./colors";
+import { ColorMode, Palette, changeColor, colorsOf, isDark, isForced } from "./colors";
 import { percent } from "./format";
-import { Model, Place, Rest, Row, Window, from } from "./model";
-import { functionOf, shorter } from "./names";
+import { Model, Place, Rest, Row, Window, framesOf, from } from "./model";
+import { shorter } from "./names";
 
 export const rowHeight = 20;
 const family = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
@@ -86,7 +86,6 @@ interface Run {
 // of one takes: what an answer brings has nearly the same names as what was there before.
 const widths = new Map<string, number>(); // of characters
 const forms = new Map<string, [text: string, width: number][]>(); // of names, from long to short
-const functionNames = new Map<string, string>();
 const mostNames = 50_000; // that are kept
 
 function remember<V>(known: Map<string, V>, name: string, make: (name: string) => V): V {
@@ -122,7 +121,7 @@ function setFont(ctx: CanvasRenderingContext2D, font: string): void {
 
 /** A Brush keeps what painting the same model again can use: colors and labels of frames, and what was painted last. */
 export class Brush {
-  private readonly colors: string[] = [];
+  private colors: string[] = []; // of frames
   private readonly labels = new Map<number, string>();
   private key = "";
   private last: { s: Surface; w: Window; look: Look } | undefined;
@@ -193,8 +192,7 @@ export class Brush {
     const key = look.mode + look.palette.paper;
     if (this.key === key) return;
     this.key = key;
-    const m = this.model;
-    for (let i = 0; i < m.frames.length; i++) this.colors[i] = colorOf(look.palette, look.mode, m.frames[i]);
+    this.colors = colorsOf(look.palette, look.mode, this.model.frames);
   }
 
   // Boxes are put in layers of one color first. Their edges lie between pixels of the screen, so that neighbors do not
@@ -264,6 +262,7 @@ export class Brush {
     let end = -1; // of the box before
     let run: Run | undefined;
     const searching = look.wanted !== undefined;
+    const picked = look.selected === "" ? undefined : this.of(look.selected);
     const flush = (limit: number): void => {
       if (!run) return;
       const { left, color, hit } = run;
@@ -343,12 +342,12 @@ export class Brush {
         const sign = changes && before !== r.cum[i] ? this.sign(before, r.cum[i]) : "";
         const small = box < smallText;
         const room = small ? (box - smallPadding - (flagged ? flag : 0)) * squeeze / smaller : box - 2 * padding - (flagged ? flag : 0);
-        const text = this.label(s.ctx, f, f < 0 ? "all" : (this.model.frames[f].name ?? ""), room, sign);
+        const text = this.label(s.ctx, f, f < 0 ? "all" : this.model.frames.name[f], room, sign);
         const strong = hit || outlined;
         const texts = small ? (strong ? to.smallStrong : to.smallWeak) : strong ? to.strong : to.weak;
         if (text !== "") texts.push({ text, x: left + (small ? smallPadding : padding), y: y + height / 2 + 0.5, line: d, most: small ? box - smallPadding : undefined });
       }
-      if (look.selected !== "" && f >= 0 && this.functions(f) === look.selected) to.picked.push(left, y, box);
+      if (picked && f >= 0 && picked[f] === 1) to.picked.push(left, y, box);
     }
     flush(Infinity);
   }
@@ -388,9 +387,8 @@ export class Brush {
   private rowsOf(name: string): number[] {
     let out = this.rows.get(name);
     if (out || name === "") return out ?? [];
-    const { frames, rows } = this.model;
-    const wanted = new Uint8Array(frames.length);
-    for (let f = 0; f < frames.length; f++) if (this.functions(f) === name) wanted[f] = 1;
+    const { rows } = this.model;
+    const wanted = this.of(name);
     out = [];
     for (let row = 0; row < rows.length; row++) {
       const { n, frame } = rows[row];
@@ -404,9 +402,13 @@ export class Brush {
 
   private readonly rows = new Map<string, number[]>();
 
-  private functions(f: number): string {
-    return remember(functionNames, this.model.frames[f].name ?? "", functionOf);
+  /** of marks the frames of a function; mostly the same one is asked for again. */
+  private of(name: string): Uint8Array {
+    if (this.picked?.name !== name) this.picked = { name, frames: framesOf(this.model, name) };
+    return this.picked.frames;
   }
+
+  private picked: { name: string; frames: Uint8Array } | undefined;
 
   // A change of a few hundredths is not worth a sign on its box; the panel has the number.
   private sign(before: number, after: number): string {

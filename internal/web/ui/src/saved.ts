@@ -3,7 +3,7 @@
 // made them.
 
 import { CallTree, CallTreeRow, Check, Failure, Flame, FlameRow, Sandwich, Source, SourceFunction, Top, TopRow, Tree } from "./api";
-import { decode } from "./model";
+import { decode, frameOf } from "./model";
 import { Pair, queryString } from "./state";
 
 /** filtersHere are the filters that need no more than the names on stacks. */
@@ -78,7 +78,9 @@ export class Calls {
 
   /** matching tells of each frame whether a filter means it: by its name, or by the file that it is in. */
   private matching(rx: RegExp): (at: number) => boolean {
-    const is = this.flame.frames.map((f) => rx.test(f.name) || rx.test(f.file ?? ""));
+    const { name, file, files } = this.flame.frames;
+    const inside = files.map((f) => rx.test(f));
+    const is = name.map((n, f) => rx.test(n) || (inside[file[f]] ?? rx.test("")));
     return (at) => is[this.frame[at]] === true;
   }
 
@@ -134,7 +136,7 @@ export class Calls {
   }
 
   private children(c: Call): Call[] {
-    const name = (x: Call) => this.flame.frames[x.frame]?.name ?? "";
+    const name = (x: Call) => this.flame.frames.name[x.frame] ?? "";
     return [...c.below.values()].sort((a, b) => b.width - a.width || (name(a) < name(b) ? -1 : 1));
   }
 
@@ -197,7 +199,7 @@ export class Calls {
       const r = m.rows[row];
       const [lo, hi] = [first[row][i], first[row][i + 1]];
       rows.push({
-        ...(m.frames[r.frame[i]] ?? { name: "" }), depth: row, inline: r.inline?.[i] === 1 || undefined, flat: flame.inverted ? undefined : r.flat[i], cum: r.cum[i],
+        ...(frameOf(m.frames, r.frame[i]) ?? { name: "" }), depth: row, inline: r.inline?.[i] === 1 || undefined, flat: flame.inverted ? undefined : r.flat[i], cum: r.cum[i],
         cum_before: r.before?.[i], calls: hi - lo,
       } as CallTreeRow);
       for (let j = hi - 1; j >= lo; j--) todo.push([row + 1, j]);
@@ -216,7 +218,7 @@ export class Calls {
         const f = this.frame[at];
         let r = rows.get(f);
         if (!r) {
-          const { file: _, line: __, ...frame } = this.flame.frames[f];
+          const { file: _, line: __, ...frame } = frameOf(this.flame.frames, f)!;
           rows.set(f, (r = { ...frame, inline: known.get(frame.name)?.inline, flat: 0, cum: 0, before: { flat: 0, cum: 0 } }));
         }
         if (i === p.stack.length - 1) {
@@ -242,14 +244,14 @@ export class Calls {
     const parts = this.filtered(steps);
     const cost = new Map<number, number>();
     for (const p of parts) for (const f of new Set(p.stack.map((at) => this.frame[at]))) cost.set(f, (cost.get(f) ?? 0) + p.flat + p.rest);
-    const names = this.flame.frames;
-    let found = [...cost.keys()].filter((f) => names[f].name === arg);
+    const { name: names } = this.flame.frames;
+    let found = [...cost.keys()].filter((f) => names[f] === arg);
     if (found.length === 0) {
       const rx = regexp(arg);
-      found = [...cost.keys()].filter((f) => rx.test(names[f].name));
+      found = [...cost.keys()].filter((f) => rx.test(names[f]));
     }
     if (found.length === 0) throw new Failure(`no function of this file matches ${arg}`, "it has no calls that are too narrow to see; hone web REF opens the recording with all of them");
-    found.sort((a, b) => Math.abs(cost.get(b)!) - Math.abs(cost.get(a)!) || (names[a].name < names[b].name ? -1 : 1));
+    found.sort((a, b) => Math.abs(cost.get(b)!) - Math.abs(cost.get(a)!) || (names[a] < names[b] ? -1 : 1));
     const frame = found[0];
     const [callees, callers]: [Part[], Part[]] = [[], []];
     let flat = 0;
@@ -263,10 +265,10 @@ export class Calls {
     const below = this.only(this.grown(callees, false));
     const above = this.only(this.grown(callers, true));
     const { frames: _, rows: __, path: ___, ...head } = this.flame;
-    const { name, file, line, origin } = names[frame];
+    const { name, file, line, origin } = frameOf(this.flame.frames, frame)!;
     return {
       ...head, before: this.compares ? { flat: 0, cum: below.before } : undefined, base: head.before, frame: { name, file, line }, origin, flat, cum: below.cum,
-      matches: found.slice(1).map((f) => names[f].name), notes: this.notes(head.notes, steps), callees: this.columns(below), callers: this.columns(above),
+      matches: found.slice(1).map((f) => names[f]), notes: this.notes(head.notes, steps), callees: this.columns(below), callers: this.columns(above),
     };
   }
 
