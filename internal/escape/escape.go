@@ -162,38 +162,6 @@ func (l *Log) InlinedFrom(file string, line int) []Remark {
 	})
 }
 
-// Between returns the remarks on lines of a file.
-func (l *Log) Between(file string, from, to int) []Remark {
-	return l.Select(func(r *Remark) bool { return from <= r.Line && r.Line <= to && SameFile(r.File, file) })
-}
-
-// Find returns the remarks about the code at a place of a profile. The frames are those of one address, innermost first: what
-// was inlined comes before what it was inlined into. Remarks about just that call come before others, since the body of a
-// function by itself can say no more than that it returns the value. There are none when nothing is known.
-func (l *Log) Find(frames ...Place) []Remark {
-	for n := len(frames); n > 0; n-- {
-		found := l.Select(func(r *Remark) bool {
-			if len(r.Through) != n-1 {
-				return false
-			}
-			for i := range n {
-				at := r.Place // outermost
-				if i < n-1 {
-					at = r.Through[n-2-i]
-				}
-				if at.Line != frames[i].Line || !SameFile(at.File, frames[i].File) {
-					return false
-				}
-			}
-			return true
-		})
-		if len(found) > 0 {
-			return found
-		}
-	}
-	return nil
-}
-
 // Select returns the remarks for which keep is true.
 func (l *Log) Select(keep func(*Remark) bool) []Remark {
 	var out []Remark
