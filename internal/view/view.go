@@ -51,8 +51,11 @@ func (v *View) Has(rec *recording.Recording) bool {
 
 // Argument says what the argument of v is, for which Arg is short.
 func (v *View) Argument() string {
-	if v.Arg == "RX" {
+	switch v.Arg {
+	case "RX":
 		return "a regular expression for functions"
+	case "N":
+		return "the number of a " + v.Name
 	}
 	return v.Arg
 }

@@ -82,7 +82,7 @@ func Resolve(q query.Query) (*view.View, query.Query, error) {
 	q.View = v.Name
 	switch {
 	case v.Arg != "" && q.Arg == "":
-		return nil, q, fmt.Errorf("%s wants %s, as in %s", v.Name, v.Argument(), v.Examples[0])
+		return nil, q, fmt.Errorf("%s needs %s, as in %s", v.Name, v.Argument(), v.Examples[0])
 	case v.Arg != "" || q.Arg == "":
 		return v, q, nil
 	}

@@ -114,7 +114,7 @@ func TestResolve(t *testing.T) {
 		{in: "tpo", err: `unknown view "tpo"; did you mean top?; the views are top, list, disasm, `},
 		{in: "tpo", err: "; did you mean top?"},
 		{in: "", err: `unknown view ""; the views are`},
-		{in: "list", err: "list wants a regular expression for functions, as in list json.Unmarshal"},
+		{in: "list", err: "list needs a regular expression for functions, as in list json.Unmarshal"},
 		{in: "top json", err: "top takes no argument; focus=json shows what goes through that"},
 		{in: "callgrind 20", err: "callgrind takes no argument"},
 		{in: "info x", err: "info takes no argument"},
