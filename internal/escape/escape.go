@@ -1,9 +1,9 @@
-// Package escape reads what the Go compiler says about the code that it makes: which values go to the heap and on which
-// way they got there, what it inlines and what is too large for that, where it checks bounds and pointers.
+// Package escape reads the diagnostics of the Go compiler: which values escape to the heap and why, which calls it inlines and
+// which are too large for that, and where it checks bounds and pointers.
 //
-// The compiler writes that in two forms. Its optimization log, -gcflags=-json=0,DIR, has all of it but the calls that were
-// inlined: ReadDir and ReadLog. What it prints with -gcflags=-m, or -m=2, has those as well: ReadText. Both give remarks; a
-// Log holds them by place, and Merge puts two together. Remark.Story tells in a few sentences why a value is on the heap.
+// The compiler writes them in two forms. ReadDir reads its optimization log, -gcflags=-json=0,DIR, which has all but the calls
+// that were inlined. ReadText reads the output of -gcflags=-m or -m=2, which has those, too. Both return a Log of remarks by
+// place, and Merge joins two logs. Remark.Story says in a few sentences why a value is on the heap.
 package escape
 
 import (
