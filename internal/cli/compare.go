@@ -512,7 +512,7 @@ func revisionError(command string, err error) error {
 	case errors.Is(err, duel.ErrNoRepository):
 		return &hinted{err, folders}
 	case errors.Is(err, duel.ErrNoCommit):
-		return &hinted{err, "git log --oneline and git branch list revisions;  " + folders}
+		return &hinted{err, "git log --oneline and git branch list revisions; " + folders}
 	}
 	return err
 }

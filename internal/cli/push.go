@@ -282,7 +282,8 @@ func servicesCommand(sys *System) *cobra.Command {
 		Short: "Show what the services in a store cost",
 		Long: `Show what the services in a store cost: cores, memory and goroutines of all their processes.
 
-The change is that of the cores since the time before: from the hour before to the last hour.`,
+The column change compares the cores with those of the time before, which is as long: the last hour
+with the hour before it.`,
 		Example: "  hone services\n  hone services --last 24h --json",
 		GroupID: groupWatch,
 	}
