@@ -64,9 +64,8 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		switch out.format {
-		case "svg", "png", "html":
-			return usagef("hone flame -o "+quoted(out.file)+" draws where goroutines waited", "%s: the answer of %s has no picture", out.file, v.Name)
+		if err := drawable(v, out); err != nil {
+			return err
 		}
 		if v.Arg != "" {
 			if len(args) != 2 {
