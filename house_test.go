@@ -115,11 +115,12 @@ func TestOneWayToLoad(t *testing.T) {
 	}
 }
 
-// TestOneWayToOpen holds that fronts get what users name from internal/open.
+// TestOneWayToOpen holds that fronts get what users name from internal/open. What hone pprof fetches, and says meanwhile, is as in go tool pprof.
 func TestOneWayToOpen(t *testing.T) {
 	opens := regexp.MustCompile(`source\.(Recording|Bench)\(|\.(Gather|Fetch|Expand)\(ctx`)
 	for _, name := range trackedFiles(t) {
-		front := strings.HasPrefix(name, "internal/cli/") || strings.HasPrefix(name, "internal/web/")
+		room, _, _ := strings.Cut(strings.TrimPrefix(name, "internal/"), "/")
+		front := strings.HasPrefix(name, "internal/") && slices.Contains(append(fronts, "fleet"), room) && !strings.HasPrefix(name, "internal/compat/pprof/")
 		if !front || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			continue
 		}

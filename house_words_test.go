@@ -20,23 +20,42 @@ import (
 var fronts = []string{"web", "compat", "tour", "tui", "mcp", "cli"}
 
 var (
-	flagSpelled    = regexp.MustCompile(`(^|[\s(;:,])--?[a-z][a-z-]+`)
-	commandSpelled = regexp.MustCompile(`\bhone (advise|bench|benchstat|compare|diff|disasm|fix|flame|gc|goroutines|info|list|load|mem|merge|peek|prove|race|record|shell|tags|time|timeline|top|trace|traces|tree|web|weblist|why-alloc)\b`)
-	otherFlags     = []string{"--cap-add=PERFMON", "--security-opt"} // of programs that hone only names
+	flagSpelled = regexp.MustCompile(`(^|[\s(;:,])--?[a-z][a-z-]+`)
+	otherFlags  = []string{"--cap-add=PERFMON", "--security-opt"} // of programs that hone only names
+	// notFlags are the files that run other programs with flags, each a literal of its own.
+	notFlags = map[string]string{
+		"internal/capture/changes.go":  "git",
+		"internal/duel/count.go":       "valgrind",
+		"internal/duel/sides.go":       "git",
+		"internal/fix/branch.go":       "git",
+		"internal/fix/ignored.go":      "git",
+		"internal/prove/change.go":     "git",
+		"internal/race/fix.go":         "git",
+		"internal/source/gosrc/git.go": "git",
+	}
 )
+
+// spelledCommands matches where a text spells a command line of hone.
+func spelledCommands(t *testing.T) *regexp.Regexp {
+	return regexp.MustCompile(`\bhone (` + strings.Join(commands(t), "|") + `)\b`)
+}
 
 // TestOnlyFrontsSpell holds that no text below the fronts has a flag or a command line of hone. hint.Option and hint.Command are for that.
 func TestOnlyFrontsSpell(t *testing.T) {
-	found := 0
-	eachText(t, func(name string, pos token.Position, lit string, call *ast.CallExpr) {
+	commandSpelled := spelledCommands(t)
+	found, used := 0, make(map[string]bool)
+	eachText(t, func(name string, pos token.Position, lit string) {
 		spelled := commandSpelled.FindString(lit)
-		// An argument of another program is a word of its own, and begins with the dashes.
-		if strings.ContainsAny(lit, " ") {
+		if strings.Contains(lit, " ") {
 			for _, m := range flagSpelled.FindAllString(lit, -1) {
 				m = strings.TrimLeft(m, " (;:,\t\n")
 				if strings.HasPrefix(m, "--") && !slices.ContainsFunc(otherFlags, func(o string) bool { return strings.HasPrefix(o, m) }) {
 					spelled = m
 				}
+			}
+		} else if m := flagSpelled.FindString(lit); strings.HasPrefix(m, "--") {
+			if used[name] = true; notFlags[name] == "" {
+				spelled = m
 			}
 		}
 		if spelled != "" {
@@ -44,55 +63,151 @@ func TestOnlyFrontsSpell(t *testing.T) {
 			t.Errorf("%s: %q in %q", pos, spelled, lit)
 		}
 	})
+	for name := range notFlags {
+		if !used[name] {
+			t.Errorf("%s has no flags of other programs any more: take it off the list", name)
+		}
+	}
 	if found > 0 {
 		t.Log("say it with hint.Option or hint.Command, so that each front words it in its own way")
 	}
 }
 
+// commands are the names of the commands of hone, as its help lists them. TestScript/help holds that it does.
+func commands(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/script/help.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	help := string(text)
+	from, to := strings.Index(help, "\nLook at profiles:"), strings.Index(help, "\nOutput:")
+	if from < 0 || to < from {
+		t.Fatal("help.txtar has no list of commands")
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) {2,}\S`).FindAllStringSubmatch(help[from:to], -1) {
+		names = append(names, m[1])
+	}
+	if len(names) < 50 {
+		t.Fatalf("hone --help lists only %q", names)
+	}
+	return names
+}
+
 // shownTexts are words that answers have. Code that has to know what they mean asks the value that they are made from.
 var shownTexts = regexp.MustCompile(`^(fails on the|time was up|could not be compared|no difference in|what is put back|CPU time|throughput|allocations|live heap|resident memory|not proven|gives more)`)
 
-// TestNothingComparesWithShownTexts holds that no code decides by what it says to people.
+// readTexts are phrases that code looks for in what others write, and which hone shows or writes, too.
+var readTexts = map[string]string{
+	"(anonymous namespace)":     "C++ symbols",
+	"--- FAIL":                  "go test",
+	"... argument":              "the compiler",
+	"all goroutines are asleep": "the runtime",
+	"allocated by":              "the race detector",
+	"already in use":            "net/http/pprof",
+	"chan receive":              "the runtime",
+	"chan receive (nil":         "the runtime",
+	"chan receive (nil chan)":   "the runtime",
+	"chan send":                 "the runtime",
+	"chan send (nil chan)":      "the runtime",
+	"concurrent map":            "the runtime",
+	"created by":                "the runtime",
+	"declared at":               "the race detector",
+	"escapes to heap":           "the compiler",
+	"fatal error:":              "the runtime",
+	"func Test":                 "Go code",
+	"func literal":              "the compiler",
+	"go func":                   "Go code",
+	"in goroutine":              "the runtime",
+	"leaks to":                  "the compiler",
+	"main goroutine":            "the race detector",
+	"ms clock,":                 "gctrace",
+	"of usual":                  "the configuration of hone serve",
+	"out of memory":             "the kernel",
+	"profiling already in use":  "net/http/pprof",
+	"select (no cases":          "the runtime",
+	"select (no cases)":         "the runtime",
+	"signal 9":                  "shells",
+	"tenant, pin,":              "columns in SQL",
+}
+
+// TestNothingComparesWithShownTexts holds that no code decides by what it says to people: it compares with no phrase that is part of a
+// text elsewhere in the program.
 func TestNothingComparesWithShownTexts(t *testing.T) {
-	compares := []string{"Contains", "HasPrefix", "HasSuffix", "Cut", "CutPrefix", "CutSuffix", "ReplaceAll", "Replace", "Index", "EqualFold"}
+	compares := []string{"Contains", "HasPrefix", "HasSuffix", "Cut", "CutPrefix", "CutSuffix", "ReplaceAll", "Replace", "Index", "LastIndex", "Split", "TrimPrefix", "TrimSuffix", "EqualFold"}
+	compared := make(map[*ast.BasicLit]bool)
+	texts := make(map[string]token.Position) // in which hone may say something
+	at := make(map[string]token.Position)    // phrases that are compared with
 	eachGoFile(t, func(name string, fset *token.FileSet, file *ast.File) {
-		text := func(e ast.Expr) string {
-			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				s, _ := strconv.Unquote(lit.Value)
-				return s
+		compare := func(e ast.Expr) {
+			lit, ok := e.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return
 			}
-			return ""
-		}
-		wrong := func(e ast.Expr) {
-			if s := text(e); shownTexts.MatchString(s) {
+			compared[lit] = true
+			s, _ := strconv.Unquote(lit.Value)
+			if shownTexts.MatchString(s) {
 				t.Errorf("%s: compares with %q, which is shown", fset.Position(e.Pos()), s)
+			}
+			if s = strings.TrimSpace(s); strings.Contains(s, " ") {
+				at[s] = fset.Position(e.Pos())
 			}
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.Field: // has tags
+				return n.Tag == nil
 			case *ast.BinaryExpr:
 				if n.Op == token.EQL || n.Op == token.NEQ {
-					wrong(n.X)
-					wrong(n.Y)
+					compare(n.X)
+					compare(n.Y)
 				}
 			case *ast.CaseClause:
 				for _, e := range n.List {
-					wrong(e)
+					compare(e)
 				}
 			case *ast.CallExpr:
 				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains(compares, sel.Sel.Name) {
 					for _, e := range n.Args {
-						wrong(e)
+						compare(e)
 					}
+				}
+			case *ast.BasicLit: // what is around it came first
+				if s, err := strconv.Unquote(n.Value); n.Kind == token.STRING && !compared[n] && err == nil && strings.Contains(s, " ") {
+					texts[s] = fset.Position(n.Pos())
 				}
 			}
 			return true
 		})
 	})
+	letters := regexp.MustCompile(`[a-zA-Z]{4}`)
+	used := make(map[string]bool)
+	for phrase, pos := range at {
+		if !letters.MatchString(phrase) {
+			continue
+		}
+		for text, shown := range texts {
+			switch {
+			case !strings.Contains(text, phrase):
+			case readTexts[phrase] != "":
+				used[phrase] = true
+			default:
+				t.Errorf("%s: compares with %q, which %s has in a text", pos, phrase, shown)
+			}
+		}
+	}
+	for phrase := range readTexts {
+		if !used[phrase] {
+			t.Errorf("nothing compares with %q any more, or says it: take it off the list", phrase)
+		}
+	}
 }
 
 // eachText calls yield with the string literals of the rooms below the fronts, but for tags and imports.
-func eachText(t *testing.T, yield func(name string, pos token.Position, text string, in *ast.CallExpr)) {
+func eachText(t *testing.T, yield func(name string, pos token.Position, text string)) {
 	eachGoFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		room, _, _ := strings.Cut(strings.TrimPrefix(name, "internal/"), "/")
 		if !strings.HasPrefix(name, "internal/") || slices.Contains(fronts, room) {
@@ -107,7 +222,7 @@ func eachText(t *testing.T, yield func(name string, pos token.Position, text str
 			case *ast.BasicLit:
 				if n.Kind == token.STRING {
 					if s, err := strconv.Unquote(n.Value); err == nil {
-						yield(name, fset.Position(n.Pos()), s, nil)
+						yield(name, fset.Position(n.Pos()), s)
 					}
 				}
 			}
@@ -190,7 +305,7 @@ var othersFlags = regexp.MustCompile(`\b(go test|git log) --?[a-z]+`)
 
 // TestHintsOfTools holds that the hints of these commands name what to set and to run as values.
 func TestHintsOfTools(t *testing.T) {
-	seen := 0
+	seen, commandSpelled := 0, spelledCommands(t)
 	eachGoFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		if path.Dir(name) != "internal/cli" || !slices.Contains(toolFiles, strings.TrimSuffix(path.Base(name), ".go")) {
 			return

@@ -264,17 +264,6 @@ func (n Note) Places(file string) string {
 	return b.String()
 }
 
-// Lost returns how much was left out.
-func (f *File) Lost() int {
-	n := 0
-	for _, note := range f.Notes {
-		if note.Grade == Dropped {
-			n += note.Count
-		}
-	}
-	return n
-}
-
 // notes collects notes.
 type notes []Note
 

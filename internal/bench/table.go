@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -20,18 +19,8 @@ type Table struct {
 	Notes    []Note // about both
 }
 
-// readTable reads tables of benchcmp among other text: quoted, indented, in fences or in Markdown, with headings repeated
-// and blocks left out, with rows that were wrapped, and with remarks behind them. It fails only when reading does; a
-// text without a table gives one without results.
-func readTable(r io.Reader, name string) (*Table, error) {
-	t, err := ReadText(r, maxFile)
-	if err != nil {
-		err = fmt.Errorf("reading %s: %w", name, err)
-	}
-	return t.Table(name), err
-}
-
-// Table returns the tables of benchcmp in t.
+// Table returns the tables of benchcmp among other text: quoted, indented, in fences or in Markdown, with headings repeated
+// and blocks left out, with rows that were wrapped, and with remarks behind them. A text without a table gives one without results.
 func (text *Text) Table(name string) *Table {
 	var say notes
 	t := tableReader{say: &say, at: make(map[row]int)}

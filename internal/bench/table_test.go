@@ -103,7 +103,7 @@ BenchmarkB-8     0             16            +Inf%
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readTable(strings.NewReader(tt.in), "x")
+			got, err := readTable(tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,11 +114,16 @@ BenchmarkB-8     0             16            +Inf%
 	}
 }
 
+func readTable(in string) (*Table, error) {
+	text, err := ReadText(strings.NewReader(in), maxFile)
+	return text.Table("x"), err
+}
+
 func FuzzReadTable(f *testing.F) {
 	f.Add("benchmark old ns/op new ns/op delta\nBenchmarkA-8 100 50.0 -50.00%\n\nbenchmark old MB/s new MB/s speedup\nBenchmarkA-8 1.00 2.00 2.00x text\n")
 	f.Add("> benchmark old\n> allocs new allocs delta\n```\nBenchmarkA\n1 0 -100.00%\n| X | 0 | 3 | +Inf% |\n")
 	f.Fuzz(func(t *testing.T, in string) {
-		got, err := readTable(strings.NewReader(in), "x")
+		got, err := readTable(in)
 		if err != nil {
 			t.Fatal(err)
 		}

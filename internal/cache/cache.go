@@ -1,6 +1,7 @@
 // Package cache keeps the values that were used last, within a budget.
 //
-// New makes a Cache. Do returns the value of a key and makes it when it is not there; Get and Put are for values that are made elsewhere.
+// New makes a Cache. Do returns the value of a key, and computes it if it is not there, once for all callers. Get and Put are for values
+// that are computed elsewhere.
 package cache
 
 import (

@@ -146,8 +146,10 @@ func byFunction(t *testing.T, p *profile.Profile, k int, collapse bool) string {
 	m := Measure{Profile: p, Type: k}
 	tree := NewTree(m, NewFrameTable(p, Detail{Function: true}, nil), collapse)
 	var b strings.Builder
-	if err := (&report.Folded{Each: tree.Folded()}).WriteText(&b); err != nil {
-		t.Fatal(err)
+	for block := range (&report.Folded{Each: tree.Folded()}).Blocks() {
+		for line := range block.(report.Lines).Each {
+			b.WriteString(line + "\n")
+		}
 	}
 	return b.String()
 }

@@ -135,12 +135,15 @@ func (b Benchmarks) build(ctx context.Context, s *session, work string) ([]bench
 	}
 	s.say("looking for benchmarks in " + strings.Join(patterns, " "))
 	cmd := gocmd.Command{Dir: s.Dir}
+	var wrong *gocmd.Error
 	found, err := cmd.TestPackages(ctx, patterns, b.Flags)
+	if errors.As(err, &wrong) {
+		wrong.Doing = "looking for benchmarks in " + strings.Join(patterns, " ")
+	}
 	if err != nil {
 		return nil, err
 	}
 	var out []benched
-	var wrong *gocmd.Error
 	unbuilt := 0
 	for _, p := range found {
 		one := benched{TestPackage: p, file: filepath.Join(work, strconv.Itoa(len(out)), "bench.test"), instead: slices.Contains(b.Instead, p.ImportPath)}

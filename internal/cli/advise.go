@@ -173,7 +173,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		}
 		out.format = f.format
 	}
-	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
+	if out.pictured() {
 		return usagef("hone advise -o advice.md writes one for a pull request", "%s: advice cannot be drawn as a picture", out.file)
 	}
 	if f.finding < 0 {

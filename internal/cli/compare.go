@@ -512,7 +512,7 @@ func revisionError(command string, err error) error {
 	case errors.Is(err, duel.ErrNoRepository):
 		return withHint(err, folders, " compares two folders")
 	case errors.Is(err, duel.ErrNoCommit):
-		return withHint(err, "git log --oneline and git branch list revisions;  ", folders, " compares two folders")
+		return withHint(err, "git log --oneline and git branch list revisions; ", folders, " compares two folders")
 	}
 	return err
 }

@@ -120,7 +120,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	if err != nil {
 		return err
 	}
-	if slices.Contains([]string{"html", "svg", "png", "sarif"}, out.format) {
+	if out.pictured() || out.format == "sarif" {
 		return usagef("hone fix -o fixes.md writes one for a pull request", "%s: fixes cannot be drawn as a picture", out.file)
 	}
 	opt := fix.Options{

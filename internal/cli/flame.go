@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +41,7 @@ func painted(cmd *cobra.Command, out output) (output, error) {
 	out.opt.Dark, _ = cmd.Flags().GetBool(darkFlag)
 	out.opt.Up, _ = cmd.Flags().GetBool(upFlag)
 	for name, on := range map[string]bool{darkFlag: out.opt.Dark, upFlag: out.opt.Up} {
-		if on && !slices.Contains([]string{"svg", "png", "html"}, out.format) {
+		if on && !out.pictured() {
 			return out, usagef("-o flame.svg makes one; so do .png and .html", "--%s is only for pictures", name)
 		}
 	}

@@ -512,6 +512,9 @@ func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]
 	case len(args) != 1:
 		return nil, usagef("for example: hone load localhost:8080", "load needs one URL")
 	default:
+		if strings.HasPrefix(args[0], ".") || strings.HasPrefix(args[0], "/") {
+			return nil, usagef("to run a server and load it: hone load URL --record "+quoted(args[0]), "%s is a path, but load needs a URL", args[0])
+		}
 		u, err := address(args[0])
 		if err != nil {
 			return nil, usagef("", "%w", err)

@@ -33,6 +33,9 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := drawable(v, out); err != nil {
+			return err
+		}
 		if len(args) != 1 {
 			return usagef("for example: hone "+v.Name+" server.hone", "%s needs one recording", v.Name)
 		}

@@ -43,6 +43,9 @@ type output struct {
 	opt    render.Options
 }
 
+// pictured reports whether a picture is asked for, or a page with one.
+func (o *output) pictured() bool { return slices.Contains([]string{"svg", "png", "html"}, o.format) }
+
 // outputOf reads the output flags.
 func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	f := cmd.Flags()

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,7 +99,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	if err != nil {
 		return err
 	}
-	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
+	if out.pictured() {
 		return usagef("hone prove -o proof.md writes one for a pull request", "%s: a verdict cannot be drawn as a picture", out.file)
 	}
 	say := newSaying(sys)

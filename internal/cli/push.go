@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net/http"
 	"net/url"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
@@ -112,9 +115,18 @@ func pushCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
+// openFile opens a file that is to be sent.
+func openFile(name string) (*os.File, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, open.NoFile(name)
+	}
+	return f, err
+}
+
 // share puts a recording on the shelf of a server, and returns a link to it.
 func (f *pushFlags) share(sys *System, name string) (string, error) {
-	in, err := os.Open(name)
+	in, err := openFile(name)
 	if err != nil {
 		return "", err
 	}
@@ -224,7 +236,7 @@ hone shelf rm deletes a recording. Only its owner and admins can.`,
 
 // pushFile sends a file to a store, and returns what became of its profiles.
 func pushFile(to string, q url.Values, name string) (string, error) {
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if err != nil {
 		return "", err
 	}
@@ -270,7 +282,8 @@ func servicesCommand(sys *System) *cobra.Command {
 		Short: "Show what the services in a store cost",
 		Long: `Show what the services in a store cost: cores, memory and goroutines of all their processes.
 
-The change is that of the cores since the time before: from the hour before to the last hour.`,
+The column change compares the cores with those of the time before, which is as long: the last hour
+with the hour before it.`,
 		Example: "  hone services\n  hone services --last 24h --json",
 		GroupID: groupWatch,
 	}

@@ -157,7 +157,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 	if err != nil {
 		return err
 	}
-	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
+	if out.pictured() {
 		return usagef("hone race -o races.md writes one for a pull request", "%s: races cannot be drawn as a picture", out.file)
 	}
 	say := newSaying(sys)

@@ -224,6 +224,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		scheme = "https"
 	}
 	fmt.Fprintf(sys.Out, "%s://%s\n", scheme, l.Addr())
+	if width(sys.Out) > 0 && !o.demo && o.database == "" && answering.Scraper == nil { // else it is clear where profiles come from
+		note(sys, "the server keeps profiles in %s; hone push --service NAME cpu.pprof sends one, hone serve --help lists other ways, and Ctrl-C ends the server", o.data)
+	}
 	if took := time.Since(began); took > time.Second {
 		log.Info("opened", "data", o.data, "took", unit.Time(took))
 	}

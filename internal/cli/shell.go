@@ -151,7 +151,7 @@ func (s *shell) run() error {
 
 // do does what a line asks.
 func (s *shell) do(line string) error {
-	line, where, to := divert(line)
+	line, where, to := divert(views.Numbered(line))
 	words := strings.Fields(line)
 	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 		return nil

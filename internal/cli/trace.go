@@ -65,13 +65,12 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		switch out.format {
-		case "svg", "png", "html":
-			return usagef("hone flame -o "+quoted(out.file)+" draws where goroutines waited", "%s: the answer of %s has no picture", out.file, v.Name)
+		if err := drawable(v, out); err != nil {
+			return err
 		}
 		if v.Arg != "" {
 			if len(args) != 2 {
-				return usagef("for example: "+traceExamples(v)[0], "%s wants %s and a trace", v.Name, v.Argument())
+				return usagef("for example: "+traceExamples(v)[0], "%s needs %s and an execution trace", v.Name, v.Argument())
 			}
 			q.Arg, args = args[0], args[1:]
 			if err := query.CheckRegexp(q.Arg); err != nil {
@@ -79,10 +78,10 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 			}
 		}
 		if len(args) == 2 && v.Compares {
-			return usagef("to compare two: hone "+v.Name+" --base "+quoted(args[0])+" "+quoted(args[1]), "%s wants one execution trace", v.Name)
+			return usagef("to compare two: hone "+v.Name+" --base "+quoted(args[0])+" "+quoted(args[1]), "%s needs one execution trace", v.Name)
 		}
 		if len(args) != 1 {
-			return usagef("for example: "+traceExamples(v)[0], "%s wants one execution trace", v.Name)
+			return usagef("for example: "+traceExamples(v)[0], "%s needs one execution trace", v.Name)
 		}
 		q.Refs = args
 		rec, at, err := openTrace(cmd.Context(), sys, args[0], *lasts)

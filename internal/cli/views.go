@@ -261,25 +261,25 @@ func askView(ctx context.Context, v *view.View, in []*recording.Recording, q que
 	}
 }
 
-// pictured are the views whose answers have a picture.
-var pictured = []string{"flame", "dot"}
-
 // drawable refuses pictures of what has none, before anything is read or written.
 func drawable(v *view.View, out output) error {
-	switch out.format {
-	case "svg", "png":
-		if !slices.Contains(pictured, v.Name) {
-			return usagef("hone flame -o "+quoted(out.file)+" draws one", "%s: %s cannot draw a picture", out.file, v.Name)
-		}
-	case "html":
-		if slices.Contains([]string{"list", "weblist", "disasm"}, v.Name) {
-			return usagef("hone web shows sources in a browser, and hone pprof -weblist writes a page", "%s: %s cannot write a page", out.file, v.Name)
-		}
-		if v.Name != "flame" {
-			return usagef("hone flame -o "+quoted(out.file)+" writes one", "%s: %s cannot write a page", out.file, v.Name)
-		}
+	if !out.pictured() || slices.Contains(v.Pictures, out.format) {
+		return nil
 	}
-	return nil
+	what, does := "draw a picture", "draws"
+	if out.format == "html" {
+		what, does = "write a page", "writes"
+	}
+	next := "hone flame -o " + quoted(out.file) + " " + does + " one"
+	switch {
+	case out.format == "html" && slices.Contains([]string{"list", "weblist", "disasm"}, v.Name):
+		next = "hone web shows sources in a browser, and hone pprof -weblist writes a page"
+	case v.Part == view.Trace:
+		next = "hone flame -o " + quoted(out.file) + " draws where goroutines waited"
+	case v.Part != view.Profile:
+		next = "-o takes .json, .csv, .md and .txt"
+	}
+	return usagef(next, "%s: %s cannot %s", out.file, v.Name, what)
 }
 
 // checkMetric says which sample types there are when the one that was asked for is not among them.

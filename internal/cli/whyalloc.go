@@ -69,7 +69,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	if err != nil {
 		return err
 	}
-	if slices.Contains([]string{"html", "svg", "png"}, out.format) {
+	if out.pictured() {
 		return usagef("hone why-alloc -o why.md writes the report as Markdown", "%s: why-alloc cannot draw a picture", out.file)
 	}
 	say := newSaying(sys)

@@ -1,9 +1,9 @@
-// Package escape reads what the Go compiler says about the code that it makes: which values go to the heap and on which
-// way they got there, what it inlines and what is too large for that, where it checks bounds and pointers.
+// Package escape reads the diagnostics of the Go compiler: which values escape to the heap and why, which calls it inlines and
+// which are too large for that, and where it checks bounds and pointers.
 //
-// The compiler writes that in two forms. Its optimization log, -gcflags=-json=0,DIR, has all of it but the calls that were
-// inlined: ReadDir and ReadLog. What it prints with -gcflags=-m, or -m=2, has those as well: ReadText. Both give remarks; a
-// Log holds them by place, and Merge puts two together. Remark.Story tells in a few sentences why a value is on the heap.
+// The compiler writes them in two forms. ReadDir reads its optimization log, -gcflags=-json=0,DIR, which has all but the calls
+// that were inlined. ReadText reads the output of -gcflags=-m or -m=2, which has those, too. Both return a Log of remarks by
+// place, and Merge joins two logs. Remark.Story says in a few sentences why a value is on the heap.
 package escape
 
 import (
@@ -160,38 +160,6 @@ func (l *Log) InlinedFrom(file string, line int) []Remark {
 		w := r.Written()
 		return len(r.Through) > 0 && w.Line == line && SameFile(w.File, file)
 	})
-}
-
-// Between returns the remarks on lines of a file.
-func (l *Log) Between(file string, from, to int) []Remark {
-	return l.Select(func(r *Remark) bool { return from <= r.Line && r.Line <= to && SameFile(r.File, file) })
-}
-
-// Find returns the remarks about the code at a place of a profile. The frames are those of one address, innermost first: what
-// was inlined comes before what it was inlined into. Remarks about just that call come before others, since the body of a
-// function by itself can say no more than that it returns the value. There are none when nothing is known.
-func (l *Log) Find(frames ...Place) []Remark {
-	for n := len(frames); n > 0; n-- {
-		found := l.Select(func(r *Remark) bool {
-			if len(r.Through) != n-1 {
-				return false
-			}
-			for i := range n {
-				at := r.Place // outermost
-				if i < n-1 {
-					at = r.Through[n-2-i]
-				}
-				if at.Line != frames[i].Line || !SameFile(at.File, frames[i].File) {
-					return false
-				}
-			}
-			return true
-		})
-		if len(found) > 0 {
-			return found
-		}
-	}
-	return nil
 }
 
 // Select returns the remarks for which keep is true.

@@ -2,6 +2,7 @@ package escape
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,7 @@ func open(t testing.TB, name string) []byte {
 
 func readLog(t testing.TB) *Log {
 	t.Helper()
-	l, err := ReadLog(bytes.NewReader(open(t, "esc.json")))
+	l, err := parseLog(bytes.NewReader(open(t, "esc.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,21 +125,18 @@ func TestFind(t *testing.T) {
 		{[]Place{body, other}, 12, Returned}, // nothing is on the heap at that call
 	}
 	for _, tt := range tests {
-		found := log.Find(tt.frames...)
+		found := log.find(tt.frames...)
 		i := slices.IndexFunc(found, func(r Remark) bool { return r.OnHeap() })
 		if i < 0 {
-			t.Errorf("Find(%v) = %v", tt.frames, found)
+			t.Errorf("find(%v) = %v", tt.frames, found)
 			continue
 		}
 		if s := found[i].Story(); found[i].Line != tt.line || s.Cause != tt.cause {
-			t.Errorf("Find(%v) = line %d, %s; want line %d, %s", tt.frames, found[i].Line, s.Cause, tt.line, tt.cause)
+			t.Errorf("find(%v) = line %d, %s; want line %d, %s", tt.frames, found[i].Line, s.Cause, tt.line, tt.cause)
 		}
 	}
 	if in := log.InlinedFrom("esc.go", 12); len(in) != 1 || in[0].Line != 15 {
 		t.Errorf("InlinedFrom line 12 = %v", in)
-	}
-	if in := log.Between("esc.go", 51, 53); len(in) != 6 {
-		t.Errorf("Between lines 51 and 53: %v", in)
 	}
 }
 
@@ -155,8 +153,8 @@ func TestOldArrow(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for _, in := range []string{"{}", "[", `{"version":7,"file":"x.go"}`, "{\"version\":0,\"file\":\"x.go\"}\nno"} {
-		if l, err := ReadLog(strings.NewReader(in)); err == nil {
-			t.Errorf("ReadLog(%q) = %v", in, l)
+		if l, err := parseLog(strings.NewReader(in)); err == nil {
+			t.Errorf("parseLog(%q) = %v", in, l)
 		}
 	}
 	dir := t.TempDir()
@@ -199,12 +197,12 @@ func FuzzRead(f *testing.F) {
 					t.Errorf("%d bytes, %d steps", len(r.What), len(r.Flow))
 				}
 				_ = r.String()
-				if len(l.Find(r.Written(), r.Place)) == 0 && len(r.Through) == 1 && r.File != "" && r.Written().File != "" {
+				if len(l.find(r.Written(), r.Place)) == 0 && len(r.Through) == 1 && r.File != "" && r.Written().File != "" {
 					t.Errorf("%+v is not found", r)
 				}
 			}
 		}
-		if l, err := ReadLog(strings.NewReader(in)); err == nil {
+		if l, err := parseLog(strings.NewReader(in)); err == nil {
 			tell(l)
 		}
 		text, err := ReadText(strings.NewReader(in), "/src")
@@ -221,7 +219,7 @@ func BenchmarkReadLog(b *testing.B) {
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ReadLog(bytes.NewReader(in)); err != nil {
+		if _, err := parseLog(bytes.NewReader(in)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -265,4 +263,41 @@ func TestAdviceFitsWhatEscapes(t *testing.T) {
 			t.Errorf("%s, %s: advice %q, want %q first", tt.what, tt.how.Expr, s.Break, tt.want)
 		}
 	}
+}
+
+// parseLog reads one file of an optimization log.
+func parseLog(r io.Reader) (*Log, error) {
+	out := &Log{}
+	if err := out.read(r); err != nil {
+		return nil, err
+	}
+	out.sort()
+	return out, nil
+}
+
+// find returns the remarks about the code at a place of a profile. The frames are those of one address, innermost first: what
+// was inlined comes before what it was inlined into. Remarks about just that call come before others, since the body of a
+// function by itself can say no more than that it returns the value. There are none when nothing is known.
+func (l *Log) find(frames ...Place) []Remark {
+	for n := len(frames); n > 0; n-- {
+		found := l.Select(func(r *Remark) bool {
+			if len(r.Through) != n-1 {
+				return false
+			}
+			for i := range n {
+				at := r.Place // outermost
+				if i < n-1 {
+					at = r.Through[n-2-i]
+				}
+				if at.Line != frames[i].Line || !SameFile(at.File, frames[i].File) {
+					return false
+				}
+			}
+			return true
+		})
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
 }

@@ -53,16 +53,6 @@ func ReadDir(dir string) (*Log, error) {
 	return out, nil
 }
 
-// ReadLog reads one file of an optimization log.
-func ReadLog(r io.Reader) (*Log, error) {
-	out := &Log{}
-	if err := out.read(r); err != nil {
-		return nil, err
-	}
-	out.sort()
-	return out, nil
-}
-
 // What a line of the log is. The first of a file is a header.
 type header struct {
 	Version    int    `json:"version"`

@@ -1,9 +1,9 @@
-// Package filename takes names of files apart that come out of profiles and recordings.
+// Package filename splits and compares file names that profiles and recordings contain.
 //
-// Such a name is one of the system that made it. Package path/filepath knows only the rules of the system that reads it: it takes
-// C:\app\main.go for a single element on Linux, and makes \home\me\main.go of /home/me/main.go on Windows. The functions of this
-// package tell by the name itself whose rules it follows, and answer the same on all systems. Names of files on this machine
-// are for path/filepath; Local leads from the one to the other.
+// Such a name follows the rules of the system on which the program was built. Package path/filepath knows only the rules of the system that
+// reads it: on Linux it takes C:\app\main.go for a single element, and on Windows it turns /home/me/main.go into \home\me\main.go. The
+// functions of this package tell from the name which rules apply, and give the same answer on all systems. For files on this machine,
+// use path/filepath; Local converts a name for it.
 //
 // Go writes names of source files with slashes, on Windows too: C:/app/main.go. Names of programs, and those that C compilers write,
 // have backslashes there.

@@ -1,4 +1,4 @@
-// Package gocmd runs the go command: a Command in some folder, with an overlay where files are to be others than they are.
+// Package gocmd runs the go command: a Command runs it in a folder, with an overlay that replaces files if there is one.
 package gocmd
 
 import (

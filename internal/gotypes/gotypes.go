@@ -1,7 +1,7 @@
-// Package gotypes loads packages of Go code as typed syntax, for whichever Go they are written.
+// Package gotypes loads Go packages as typed syntax, also those that are written for a newer Go than hone was built with.
 //
-// A module may be built with a newer Go than hone was. Most of such code uses no syntax that is new, and is read as code of the newest
-// Go that this program knows. Where it does use some, the package is not read, and a NewerError says what to do.
+// Most code for a newer Go uses no new syntax. hone reads it as code of the newest Go that it knows. Where a package does use new syntax,
+// loading it returns a NewerError, which says what to do.
 package gotypes
 
 import (

@@ -1,8 +1,8 @@
-// Package lanes draws what happened in an execution trace over time, as far as a picture of some width can show it: lanes for Ps, the
-// collector, requests, kinds of goroutines and single goroutines.
+// Package lanes draws an execution trace over time, in the detail that fits the width of a picture: lanes for Ps, the collector, requests,
+// kinds of goroutines, and single goroutines.
 //
-// NewIndex reads a trace, and keeps what its lanes have in a form in which Draw adds up any window of it. What begins and ends within one pixel is not lost: a pixel
-// with more than one thing in it says what share each has.
+// NewIndex reads a trace once. Draw then adds up any window of it. What begins and ends within one pixel is not lost: a pixel with several
+// things in it says what share each has.
 package lanes
 
 import (

@@ -1,7 +1,7 @@
-// Package latency holds what came of the requests of a load run: how long they took, in histograms; how they ended, in
-// counters; and both by the second. Nothing in it grows with the number of requests.
+// Package latency holds the results of the requests of a load run: histograms of how long they took, counts of how they ended,
+// and both for each second. Its size does not depend on the number of requests.
 //
-// A run counts into a Log, which is written as JSON and read by Read, which trusts nothing in it.
+// A run adds its results to a Log and writes it as JSON. Read checks all that it reads, because a file may be damaged or hostile.
 package latency
 
 import (

@@ -1,8 +1,8 @@
-// Package maxrss says how much memory programs had at most, in bytes, as systems of the Unix kind say it without being asked before
-// the end. Where that is not known it is 0.
+// Package maxrss returns the peak resident memory of a program that has ended, in bytes. Unix systems report it with the exit status; on
+// others, it is 0.
 //
-// Linux counts with what the parent had when it started the program: a number that is not larger than Own of the parent is only an upper
-// bound.
+// On Linux, the figure includes the memory that the parent had when it started the program. So a figure that is not larger than Own of the
+// parent is only an upper bound.
 package maxrss
 
 import "os"

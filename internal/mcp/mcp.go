@@ -1,7 +1,8 @@
-// Package mcp offers what hone does as tools of the Model Context Protocol, which programs that help programmers speak: editors and agents.
+// Package mcp offers the commands of hone to editors and agents, as tools of the Model Context Protocol.
 //
-// A tool is a command of hone: its input becomes a command line, which runs as a process of its own in the folder that the server was
-// started in. What the caller names is checked first, see check.go; answers come in pages that fit what such programs can take in.
+// A tool is a command of hone. Its input becomes a command line, which runs as a process of its own in the folder in which the server was
+// started. check.go checks the paths and refs that the caller names. Long answers are cut into pages, because editors and agents limit the
+// size of an answer.
 package mcp
 
 import (

@@ -1,4 +1,4 @@
-// Package order sorts lists of structs without machine code for each type of them.
+// Package order sorts slices of structs with the same machine code for all element types. slices.SortFunc has a copy for each.
 package order
 
 import "slices"

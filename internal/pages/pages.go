@@ -1,7 +1,7 @@
-// Package pages makes tables in memory that comes in large pages, where the kernel has them.
+// Package pages allocates tables in large pages of memory, where the kernel has them.
 //
-// A heap that grows gets its memory from the kernel in pages of 4 kB, each when it is first written to. Reading a small
-// profile takes some thousands, at 2 µs each, which is a fifth of its time. A page of 2 MB takes as long as 100 to 200 of them.
+// The kernel gives memory to a growing heap in pages of 4 kB, when each is first written to. Reading a small profile takes some
+// thousands of them, at 2 µs each, which is a fifth of its time. One page of 2 MB takes as long as 100 to 200 small ones.
 package pages
 
 import (

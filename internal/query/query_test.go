@@ -125,7 +125,7 @@ func roundTrip(t *testing.T, q Query) {
 	if err != nil {
 		t.Fatalf("URL() = %q: %v", q.URL(), err)
 	}
-	if got, err := FromURL(u); err != nil || !reflect.DeepEqual(got, q) {
+	if got, err := Grammar(nil).FromURL(u); err != nil || !reflect.DeepEqual(got, q) {
 		t.Errorf("FromURL(%s) = %#v, %v, want %#v", u, got, err, q)
 	}
 }
@@ -209,7 +209,7 @@ func TestFromURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := FromURL(u)
+		got, err := Grammar(nil).FromURL(u)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("FromURL(%s) = %+v, %v, want error %s", tt.in, got, err, tt.err)
@@ -359,7 +359,7 @@ func FuzzFromURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if q, err := FromURL(u); err == nil {
+		if q, err := Grammar(nil).FromURL(u); err == nil {
 			roundTrip(t, q)
 		}
 	})

@@ -10,14 +10,11 @@ import (
 // argument is the name of Arg in URLs, where a word must have one.
 const argument = "arg"
 
-// FromURL reads a query from a URL that has the view as its path and settings in its query string.
+// FromURL reads a query from a URL that has the view as its path and settings in its query string, with only the keys that the view has.
 //
 //	/top?limit=20&focus=json&ignore=runtime
 //
 // Filters apply in the order in which they stand there.
-func FromURL(u *url.URL) (Query, error) { return Grammar(nil).FromURL(u) }
-
-// FromURL reads a query as the function FromURL does, with only the keys that the view has.
 func (g Grammar) FromURL(u *url.URL) (Query, error) {
 	q := Query{View: strings.TrimPrefix(u.Path, "/")}
 	set, err := g.setter(q.View)

@@ -1,6 +1,5 @@
-// Package racelog reads what the race detector of Go says, and what a program says when its goroutines wait for each other or
-// a map is written twice at a time: Read finds all of that in whatever surrounds it, Group puts reports about the same pair of
-// places together.
+// Package racelog reads the reports of Go's race detector, and those of the runtime about deadlocks and concurrent writes to a map. Read
+// finds them among other output, and Group joins reports about the same pair of places.
 package racelog
 
 import (

@@ -145,13 +145,14 @@ func (s *partReader) sum(parts []Part) (p *profile.Profile, first, last Part, er
 		if p == nil || whole.n > 0 {
 			return
 		}
-		for i, n := range p.Notes {
-			p.Notes[i] = part.File + ": " + n
+		piece := *p
+		piece.Notes = nil
+		if pieces.n < maxDamaged { // else there are enough to tell
+			for _, n := range p.Notes {
+				piece.Notes = append(piece.Notes, part.File+": "+n)
+			}
 		}
-		if pieces.n >= maxDamaged {
-			p.Notes = nil // there are enough to tell
-		}
-		if pieces.add(part, p) == nil {
+		if pieces.add(part, &piece) == nil {
 			inPieces = append(inPieces, len(s.damaged)-1)
 			s.partly = err
 		}

@@ -20,7 +20,6 @@ const (
 	ProcessCPU     = "process/cpu"         // seconds since the start; of a server, what its CPU profiles count
 	ProcessThreads = "process/threads"     // at that time
 	ProcessDelay   = "process/run-delay"   // seconds that its threads waited for a core
-	CgroupMemory   = "cgroup/memory"       // bytes
 	NumRunnable    = "go/runnable"         // that wait for a P, the mean since the line before
 	NumGoroutine   = "go/goroutines"       // without those of the runtime, which newer versions of runtime/metrics count, too
 	HeapLive       = "/gc/heap/live:bytes" // after the last collection

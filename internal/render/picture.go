@@ -7,8 +7,8 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// errNoPicture is for answers that are best read.
-var errNoPicture = errors.New("this view has no picture; flame, graph and gc have one")
+// errNoPicture is for answers that have neither a flame graph, a call graph nor a chart.
+var errNoPicture = errors.New("this answer has no picture")
 
 func svgFormat(w io.Writer, r report.Report, o Options) error {
 	switch r := r.(type) {

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
 	"iter"
 	"strconv"
 
@@ -22,25 +20,11 @@ type FoldedStack struct {
 	Value  int64    `json:"value"`
 }
 
-// WriteText writes the stacks as lines that programs which draw flame graphs read, and profile.Parse too:
+// lines yields the line of each stack, as programs read it that draw flame graphs, and profile.Parse:
 //
 //	main;serve;read 12
 //
 // The form has no place for a metric, a unit or notes; those are in Head.
-func (f *Folded) WriteText(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	for line := range f.lines {
-		if _, err := out.WriteString(line); err != nil {
-			return err
-		}
-		if err := out.WriteByte('\n'); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
-}
-
-// lines yields the line of each stack.
 func (f *Folded) lines(yield func(string) bool) {
 	words := make(map[string]string)
 	var line []byte

@@ -1,5 +1,5 @@
-// Package safefile writes files so that a full disk, an error or a kill leaves what was there before, and never half of a file. Recordings
-// can be read by their owner only; of other files the umask says who may.
+// Package safefile writes files completely or not at all: after a full disk, an error or a kill, the old content is still there. Only their
+// owner can read recordings; for other files, the umask decides.
 package safefile
 
 import (

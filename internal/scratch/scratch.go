@@ -1,5 +1,5 @@
-// Package scratch makes temporary folders in which programs are built and run. They are in one folder of the process, which holds a lock: when
-// a process was killed, the next one removes what it left behind.
+// Package scratch makes temporary folders in which programs are built and run. All of them are below one folder of this process, which
+// holds a lock on it: if a process was killed, the next one removes the folders that it left behind.
 package scratch
 
 import (

@@ -1,5 +1,5 @@
-// Package spans hands on what goroutines of a program did in an execution trace, stretch by stretch, and writes all of it as a file: for SQL as Parquet
-// or CSV, and for the page of Perfetto. None of it is held, so that a trace may have any number of spans.
+// Package spans exports what the goroutines of a program did in an execution trace, one span at a time: as Parquet or CSV for SQL, and as
+// a file for Perfetto. It keeps no spans in memory, so a trace may have any number of them.
 package spans
 
 import (

@@ -124,17 +124,6 @@ func Median(xs []float64) float64 {
 	return median(xs)
 }
 
-// Spread returns the standard deviation that normal noise with the median absolute deviation of xs has. A few wild values
-// do not move it.
-func Spread(xs []float64) float64 {
-	mid := Median(xs)
-	away := make([]float64, len(xs))
-	for i, x := range xs {
-		away[i] = math.Abs(x - mid)
-	}
-	return 1.4826 * Median(away)
-}
-
 func compare(a, b float64) int {
 	switch {
 	case a < b:

@@ -55,12 +55,6 @@ func (p Plan) corrected(single float64, v Verdict) float64 {
 	return min(1, single+looks*min(single, freshAlpha*(1-p.Level())))
 }
 
-// Most returns the most pairs that a trial takes.
-func (p Plan) Most() int {
-	looks := p.resolve().Looks
-	return confirmed(looks[len(looks)-1])
-}
-
 // Fewest returns the fewest pairs that can tell anything.
 func (p Plan) Fewest() int { return p.resolve().Looks[0] }
 

@@ -1,6 +1,6 @@
-// Package stat tells change from noise. A Plan judges pairs of measurements that were taken side by side, as long as it is
-// not sure; Unpaired compares two sets of them that were taken apart; Discoveries keeps the false ones among many
-// comparisons few. All give a Comparison, which carries its doubts with it.
+// Package stat tells a change from noise. A Plan judges pairs of measurements that were taken side by side, and says when there are enough
+// of them. Unpaired compares two sets that were taken at different times. Discoveries keeps false discoveries among many comparisons rare.
+// All return a Comparison, which includes its doubts.
 package stat
 
 import (

@@ -191,3 +191,17 @@ func PerRound(sum int64, rounds int) int64 {
 	}
 	return (sum + half) / n
 }
+
+// DivideLevels divides the levels among the values of p, which is the sum of so many rounds. They are counted only if there are levels.
+func DivideLevels(kind string, p *profile.Profile, rounds func() int) *profile.Profile {
+	n := 0
+	return p.MapValues(func(k int, v int64) int64 {
+		if NatureOf(kind, p.SampleTypes[k].Type, false) != Level {
+			return v
+		}
+		if n == 0 {
+			n = rounds()
+		}
+		return PerRound(v, n)
+	})
+}

@@ -1,6 +1,6 @@
-// Package tour shows the whole loop on a practice program: it is recorded under load, looked at, searched for races, advised on,
-// fixed, proven, and recorded once more. Run does that in a folder that is thrown away behind it, and tells each step as it goes;
-// Write puts what came of it on one page.
+// Package tour shows the whole loop on a practice program. It records the program under load, shows where time goes, looks for races, gives
+// advice, applies fixes, proves them, and records once more. Run does all of that in a temporary folder and prints each step; Write writes
+// the results as one page.
 package tour
 
 import (

@@ -1,4 +1,4 @@
-// Package tui is hone in a terminal that is all its own: a flame graph to walk through with keys and mouse.
+// Package tui shows a flame graph on the whole screen of a terminal, and is operated with keys and mouse.
 package tui
 
 import (

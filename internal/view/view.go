@@ -26,6 +26,7 @@ type View struct {
 	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
 	Kind      string   // of profile that it is about; "" is any
 	Formats   []string // endings of files whose format is its answer, and no other view's
+	Pictures  []string // formats in which its answer can be drawn: svg, png, and html for a page
 	Timed     bool     // it is about profiles that know when: those of a recording, and execution traces
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
@@ -51,8 +52,11 @@ func (v *View) Has(rec *recording.Recording) bool {
 
 // Argument says what the argument of v is, for which Arg is short.
 func (v *View) Argument() string {
-	if v.Arg == "RX" {
+	switch v.Arg {
+	case "RX":
 		return "a regular expression for functions"
+	case "N":
+		return "the number of a " + v.Name
 	}
 	return v.Arg
 }

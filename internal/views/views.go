@@ -63,24 +63,14 @@ func unknownView(name string) error {
 	return fmt.Errorf("unknown view %q%s; the views are %s", name, meant, strings.Join(names, ", "))
 }
 
-// Parse reads a query as it is written at the prompt and finds the view that answers it. A number in place of an
-// argument is a limit: top 20, or top20 as at the prompt of pprof.
-func Parse(s string) (*view.View, query.Query, error) {
-	first, rest, _ := strings.Cut(s, " ")
-	if name := strings.TrimRight(first, "0123456789"); name != first {
-		if v, ok := Find(name); ok && v.Uses.Has("limit") {
-			s = name + " " + first[len(name):] + " " + rest
-		}
+// Numbered returns a line of the prompt with the number behind the name of a view as a word of its own: top20 is as at the prompt of pprof.
+func Numbered(line string) string {
+	first, rest, _ := strings.Cut(line, " ")
+	name := strings.TrimRight(first, "0123456789")
+	if v, ok := Find(name); name == first || !ok || !v.Uses.Has("limit") {
+		return line
 	}
-	q, err := query.Grammar(Keys).Parse(s)
-	if err != nil {
-		return nil, q, err
-	}
-	v, q, err := Resolve(q)
-	if err != nil {
-		return nil, q, fmt.Errorf("%s: %w", s, err)
-	}
-	return v, q, nil
+	return strings.TrimSuffix(name+" "+first[len(name):]+" "+rest, " ")
 }
 
 // Resolve finds the view that answers q and checks that q says what the view is to be about, if it needs that.
@@ -92,7 +82,7 @@ func Resolve(q query.Query) (*view.View, query.Query, error) {
 	q.View = v.Name
 	switch {
 	case v.Arg != "" && q.Arg == "":
-		return nil, q, fmt.Errorf("%s wants %s, as in %s", v.Name, v.Argument(), v.Examples[0])
+		return nil, q, fmt.Errorf("%s needs %s, as in %s", v.Name, v.Argument(), v.Examples[0])
 	case v.Arg != "" || q.Arg == "":
 		return v, q, nil
 	}

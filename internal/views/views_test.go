@@ -35,8 +35,8 @@ func TestAll(t *testing.T) {
 			t.Errorf("%s: uses base is %v, needs base is %v, compares is %v", v.Name, seen["base"], v.NeedsBase, v.Compares)
 		}
 		for _, example := range v.Examples {
-			if got, _, err := Parse(example); err != nil || got != v {
-				t.Errorf("Parse(%s): %v, %v", example, got, err)
+			if got, _, err := parse(example); err != nil || got != v {
+				t.Errorf("%s: %v, %v", example, got, err)
 			}
 		}
 	}
@@ -86,7 +86,16 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
+// parse reads a question as the prompt does.
+func parse(line string) (*view.View, query.Query, error) {
+	q, err := query.Grammar(Keys).Parse(Numbered(line))
+	if err != nil {
+		return nil, q, err
+	}
+	return Resolve(q)
+}
+
+func TestResolve(t *testing.T) {
 	tests := []struct {
 		in   string
 		want query.Query
@@ -95,6 +104,7 @@ func TestParse(t *testing.T) {
 		{in: "top limit=20 focus=json", want: query.Query{View: "top", Limit: 20, Steps: []query.Step{{Op: query.Focus, Arg: "json"}}}},
 		{in: "top 20", want: query.Query{View: "top", Limit: 20}},
 		{in: "top20", want: query.Query{View: "top", Limit: 20}},
+		{in: "top20 focus=json", want: query.Query{View: "top", Limit: 20, Steps: []query.Step{{Op: query.Focus, Arg: "json"}}}},
 		{in: "top20 -cum", err: "no flags here: limit=20 sort=cum"},
 		{in: "top -n 2", err: "no flags here: limit=2"},
 		{in: "raw3", err: `unknown view "raw3"`},
@@ -104,23 +114,23 @@ func TestParse(t *testing.T) {
 		{in: "tpo", err: `unknown view "tpo"; did you mean top?; the views are top, list, disasm, `},
 		{in: "tpo", err: "; did you mean top?"},
 		{in: "", err: `unknown view ""; the views are`},
-		{in: "list", err: "list: list wants a regular expression for functions, as in list json.Unmarshal"},
-		{in: "top json", err: "top json: top takes no argument; focus=json shows what goes through that"},
+		{in: "list", err: "list needs a regular expression for functions, as in list json.Unmarshal"},
+		{in: "top json", err: "top takes no argument; focus=json shows what goes through that"},
 		{in: "callgrind 20", err: "callgrind takes no argument"},
-		{in: "info x", err: "info x: info takes no argument"},
+		{in: "info x", err: "info takes no argument"},
 		{in: "top fcous=json", err: `unknown key "fcous"; did you mean focus?; the keys of top are ref, base, base-tag, metric, at, focus,`},
 		{in: "traces base=x", err: "traces has no key base; its keys are ref, metric,"},
 	}
 	for _, tt := range tests {
-		v, got, err := Parse(tt.in)
+		v, got, err := parse(tt.in)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("Parse(%s): %v, want error %s", tt.in, err, tt.err)
+				t.Errorf("%s: %v, want error %s", tt.in, err, tt.err)
 			}
 			continue
 		}
 		if err != nil || !reflect.DeepEqual(got, tt.want) || v.Name != tt.want.View {
-			t.Errorf("Parse(%s) = %+v, %v, want %+v", tt.in, got, err, tt.want)
+			t.Errorf("%s = %+v, %v, want %+v", tt.in, got, err, tt.want)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := query.FromURL(u)
+	q, err := query.Grammar(nil).FromURL(u)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,13 +132,6 @@ func (o *elfObject) dwarf() (*dwarf.Data, error) {
 	return o.f.DWARF()
 }
 
-func (o *elfObject) has() (symtab, dwarf bool) {
-	info := o.f.Section(".debug_info") != nil || o.f.Section(".zdebug_info") != nil
-	return o.f.SectionByType(elf.SHT_SYMTAB) != nil, info
-}
-
-func (o *elfObject) cLinked() bool { return o.f.Section(".init") != nil }
-
 // checkELF refuses what would make debug/elf.NewFile copy section names without end. Symbols are no danger: elf.go
 // reads them itself.
 func checkELF(in *input) error {

@@ -166,7 +166,6 @@ func use(f *File) {
 	}
 	f.BuildInfo()
 	f.BuildID()
-	f.Stripped().Notes()
 	f.Symbols()
 	fns, _ := f.Functions(func(*recording.Function) bool { return true })
 	for _, fn := range fns[:min(len(fns), 3)] {

@@ -69,23 +69,6 @@ func (o *machoObject) dwarf() (*dwarf.Data, error) {
 	return o.f.DWARF()
 }
 
-func (o *machoObject) has() (symtab, dwarf bool) {
-	dwarf = o.f.Section("__debug_info") != nil || o.f.Section("__zdebug_info") != nil
-	if o.f.Symtab == nil {
-		return false, dwarf
-	}
-	// The names of imported functions stay in a stripped file, and that of the header does.
-	for _, s := range o.f.Symtab.Syms {
-		if s.Sect != 0 && s.Type&stab == 0 && s.Name != "__mh_execute_header" {
-			return true, dwarf
-		}
-	}
-	return false, dwarf
-}
-
-// cLinked is not known: the sections of a Mach-O file are the same for every linker.
-func (o *machoObject) cLinked() bool { return false }
-
 // checkMacho refuses what would make debug/macho.NewFile copy symbol names or relocations without end.
 func checkMacho(in *input) error {
 	h, err := in.bytes(0, min(32, uint64(in.size)))

@@ -3,7 +3,7 @@
 //
 // Open tells whether a file is an executable at all. A profile has run-time addresses, so the caller subtracts the offset that results from
 // LoadAddress and the profile's mapping, and calls SourceLine with the rest. Symbols and Functions list the code, and Instructions
-// disassembles it. BuildInfo, BuildID and Stripped say how the program was built and what the build left out.
+// disassembles it. BuildInfo and BuildID say how the program was built.
 //
 // The answers are those of go tool pprof, because hone pprof prints them: one frame for an address, without inlined calls. go tool pprof
 // also opens Go object archives, Plan 9 and XCOFF files. This package does not: no profile names an archive, and the standard library does
@@ -68,10 +68,6 @@ type object interface {
 	goarch() string
 	// buildID returns what linkers call the build ID, or "" if the file has none.
 	buildID() string
-	// has tells whether there are symbols for functions, and whether there is DWARF.
-	has() (symtab, dwarf bool)
-	// cLinked reports that a C linker put the file together, with code of its own before Go's.
-	cLinked() bool
 }
 
 // Open opens the named executable. The caller closes it.

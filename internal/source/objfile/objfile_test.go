@@ -226,7 +226,6 @@ func TestVariants(t *testing.T) {
 				knownLines(t, f, table, source)
 			}
 			checkLoadAddress(t, f, name, v)
-			checkStripped(t, f, v)
 		})
 	}
 }
@@ -273,40 +272,6 @@ func checkLoadAddress(t *testing.T, f *File, name string, v variant) {
 	}
 	if got != want {
 		t.Errorf("load address %#x, want %#x", got, want)
-	}
-}
-
-func checkStripped(t *testing.T, f *File, v variant) {
-	t.Helper()
-	want := map[string]Stripped{
-		"stripped":         {Symtab: true, DWARF: true},
-		"no-dwarf":         {DWARF: true},
-		"trimmed":          {Trimpath: true},
-		"trimmed-stripped": {Symtab: true, DWARF: true, Trimpath: true},
-		"darwin-stripped":  {Symtab: true, DWARF: true},
-		"windows-stripped": {Symtab: true, DWARF: true, Lines: true},
-	}[v.name]
-	want.GoVersion = runtime.Version()
-	notes := map[string][]string{
-		"stripped":         {"function names and lines still resolve"},
-		"no-dwarf":         {"built with -ldflags=-w:"},
-		"trimmed":          {"built with -trimpath:"},
-		"trimmed-stripped": {"built with -ldflags=-s or stripped:", "built with -trimpath:"},
-		"darwin-stripped":  {"DWARF is gone"},
-		"windows-stripped": {"addresses stay unnamed"},
-	}[v.name]
-	got := f.Stripped()
-	if got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	lines := got.Notes()
-	if len(lines) != len(notes) {
-		t.Fatalf("notes %q, want %d", lines, len(notes))
-	}
-	for i, part := range notes {
-		if !strings.Contains(lines[i], part) {
-			t.Errorf("note %q, want one with %q", lines[i], part)
-		}
 	}
 }
 
@@ -407,9 +372,6 @@ func TestLegacyProfile(t *testing.T) {
 	write(t, name, head)
 	if _, err := open(t, name).LoadAddress(); err == nil {
 		t.Error("it has a load address")
-	}
-	if got := open(t, name).Stripped(); !got.Lines || len(got.Notes()) != 1 {
-		t.Errorf("%+v", got)
 	}
 }
 

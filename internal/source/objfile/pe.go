@@ -95,13 +95,6 @@ func (o *peObject) dwarf() (*dwarf.Data, error) {
 	return o.f.DWARF()
 }
 
-func (o *peObject) has() (symtab, dwarf bool) {
-	return len(o.f.Symbols) > 0, o.f.Section(".debug_info") != nil || o.f.Section(".zdebug_info") != nil
-}
-
-// cLinked does not matter here: without symbols the line table itself cannot be found.
-func (o *peObject) cLinked() bool { return false }
-
 // checkPE refuses what would make debug/pe.NewFile copy names or relocations without end.
 func checkPE(in *input) error {
 	dos, err := in.bytes(0, 96)

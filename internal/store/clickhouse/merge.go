@@ -136,17 +136,7 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 		}
 	}
 	if q.Fold == store.Natural {
-		types := out.Profile.SampleTypes
-		rounds := 0
-		out.Profile = out.Profile.MapValues(func(k int, v int64) int64 {
-			if store.NatureOf(q.Kind, types[k].Type, false) != store.Level {
-				return v
-			}
-			if rounds == 0 {
-				rounds = store.Rounds(times)
-			}
-			return store.PerRound(v, rounds)
-		})
+		out.Profile = store.DivideLevels(q.Kind, out.Profile, func() int { return store.Rounds(times) })
 	}
 	return out, nil
 }

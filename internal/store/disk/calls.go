@@ -17,16 +17,11 @@ func (s *Store) Calls(ctx context.Context, q store.Query, typ profile.ValueType)
 }
 
 func (s *Store) callTrees(ctx context.Context, q store.Query, typ profile.ValueType) ([]store.CallTree, error) {
-	a, err := s.ask(ctx, q, nil)
+	a, streams, err := s.weighed(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
-	streams := a.streams()
-	if len(streams) == 0 {
-		return nil, a.nothing()
-	}
-	a.weigh(streams)
 	groups := a.byBlock()
 	k := groups[0][0].columnOf(typ)
 	for _, group := range groups {

@@ -26,16 +26,11 @@ func retry[T any](ask func() (T, error)) (T, error) {
 }
 
 func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error) {
-	a, err := s.ask(ctx, q, nil)
+	a, streams, err := s.weighed(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
-	streams := a.streams()
-	if len(streams) == 0 {
-		return nil, a.nothing()
-	}
-	a.weigh(streams)
 	out := &store.Merged{Streams: len(streams)}
 	first, last := streams[0][0].start, streams[0][0].start
 	began, took := streams[0][0].time, int64(0)
@@ -75,13 +70,28 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 			return nil, err
 		}
 	}
-	if !outlined {
-		p = perRound(q.Kind, p, levels)
+	if !outlined && levels > 1 {
+		p = store.DivideLevels(q.Kind, p, func() int { return levels })
 	}
 	h := p.Header
 	h.TimeNanos, h.DurationNanos = began, took
 	out.Profile, out.Damage = withBuild(p.WithHeader(h), streams), a.damage
 	return out, nil
+}
+
+// weighed asks for the values of profiles that are to be added up. The caller closes the answer. It is an error when there are none.
+func (s *Store) weighed(ctx context.Context, q store.Query) (*answer, [][]*found, error) {
+	a, err := s.ask(ctx, q, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	streams := a.streams()
+	if len(streams) == 0 {
+		defer a.close()
+		return nil, nil, a.nothing()
+	}
+	a.weigh(streams)
+	return a, streams, nil
 }
 
 // nothing returns the error of a question that selects nothing, or nothing that can be read.
@@ -116,19 +126,6 @@ func withBuild(p *profile.Profile, streams [][]*found) *profile.Profile {
 // hasLevels reports whether a type of a kind of profiles is a level.
 func hasLevels(kind string, types []profile.ValueType) bool {
 	return slices.ContainsFunc(types, func(t profile.ValueType) bool { return store.NatureOf(kind, t.Type, false) == store.Level })
-}
-
-// perRound divides the levels of p.
-func perRound(kind string, p *profile.Profile, rounds int) *profile.Profile {
-	if rounds == 1 {
-		return p
-	}
-	return p.MapValues(func(k int, v int64) int64 {
-		if store.NatureOf(kind, p.SampleTypes[k].Type, false) != store.Level {
-			return v
-		}
-		return store.PerRound(v, rounds)
-	})
 }
 
 // byShape returns the parts that count, those together whose values can be added.

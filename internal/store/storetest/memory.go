@@ -198,7 +198,7 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 		return nil, err
 	}
 	if q.Fold == store.Natural {
-		p = perRound(q.Kind, p, rounds(streams))
+		p = store.DivideLevels(q.Kind, p, func() int { return rounds(streams) })
 	}
 	out.Profile = p
 	return out, nil
@@ -216,16 +216,6 @@ func plain(p *profile.Profile) *profile.Profile {
 		t.Mappings[i] = profile.Mapping{ID: m.ID, File: m.File}
 	}
 	return p.WithTables(t)
-}
-
-// perRound divides the levels of p.
-func perRound(kind string, p *profile.Profile, rounds int) *profile.Profile {
-	return p.MapValues(func(k int, v int64) int64 {
-		if store.NatureOf(kind, p.SampleTypes[k].Type, false) != store.Level {
-			return v
-		}
-		return store.PerRound(v, rounds)
-	})
 }
 
 // An entry is a profile in its stream.

@@ -83,7 +83,7 @@ func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Read = append(out.Read, report.BenchNote{Grade: n.Grade.String(), What: n.What, Count: n.Count, Lines: n.Lines, Text: n.In(f.Name)})
 	}
 	if few > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("a %s confidence interval needs %d runs or more; use go test -bench . -count %d", unit.Share(benchConfidence), leastRuns(), enoughRuns))
+		out.Notes = append(out.Notes, fmt.Sprintf("a %s confidence interval needs %d runs or more: use -count %d", unit.Share(benchConfidence), leastRuns(), enoughRuns))
 	}
 	return out, nil
 }

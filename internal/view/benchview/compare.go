@@ -34,7 +34,7 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 		d = recording.Versions.In(in[0])
 	}
 	if d == nil {
-		return nil, errors.New("compare wants a recorded comparison, two files of benchmark lines, or two load runs")
+		return nil, errors.New("compare needs a recorded comparison, two files of benchmark lines, or two load runs")
 	}
 	c, err := Duel(d)
 	if err != nil {

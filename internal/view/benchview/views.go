@@ -10,6 +10,7 @@ var Views = []view.View{
 	{
 		Name:     "compare",
 		Doc:      "Compare the speed of two versions side by side",
+		Pictures: []string{"html"},
 		Examples: []string{"compare"},
 		Uses:     "ref",
 		Part:     view.Versions,

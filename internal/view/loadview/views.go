@@ -10,6 +10,7 @@ var Views = []view.View{
 	{
 		Name:     "load",
 		Doc:      "Report the results of a load test",
+		Pictures: []string{"svg", "png", "html"},
 		Examples: []string{"load"},
 		Uses:     "ref",
 		Part:     view.LoadRun,

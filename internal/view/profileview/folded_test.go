@@ -77,8 +77,10 @@ func foldedText(t *testing.T, p *profile.Profile, q query.Query) string {
 		t.Fatalf("%s: %v", q, err)
 	}
 	var b strings.Builder
-	if err := r.(*report.Folded).WriteText(&b); err != nil {
-		t.Fatal(err)
+	for block := range r.(*report.Folded).Blocks() {
+		for line := range block.(report.Lines).Each {
+			b.WriteString(line + "\n")
+		}
 	}
 	return b.String()
 }

@@ -66,6 +66,7 @@ var Views = []view.View{
 	{
 		Name: "flame", Aliases: []string{"flamegraph"},
 		Doc:      "Draw a flame graph",
+		Pictures: []string{"svg", "png", "html"},
 		Examples: []string{"flame", "flame by=package min=1%", "flame show-from=ServeHTTP limit=100"},
 		Uses:     "ref base base-tag metric at " + filters + " " + frames + " limit min root invert collapse gone normalize " + values + " " + paths,
 		Run:      Flame,
@@ -149,6 +150,7 @@ var Views = []view.View{
 		Name: "dot", Aliases: []string{"graph"},
 		Formats:  []string{".dot"},
 		Doc:      "Write the call graph for Graphviz",
+		Pictures: []string{"svg", "png"},
 		Examples: []string{"dot limit=40", "dot call-tree focus=json"},
 		Uses:     "ref metric at " + filters + " " + frames + " sort limit min min-edge mean positive call-tree " + values + " " + paths,
 		Run:      Graph,

@@ -11,6 +11,7 @@ var Views = []view.View{
 	{
 		Name:     "timeline",
 		Doc:      "Plot CPU, memory and goroutines over a run",
+		Pictures: []string{"svg", "png", "html"},
 		Examples: []string{"timeline", "timeline at=10s..20s"},
 		Uses:     "ref at",
 		Part:     view.Metrics,
@@ -20,6 +21,7 @@ var Views = []view.View{
 	{
 		Name:     "symptoms",
 		Doc:      "List what is unusual about a run: growth, leaks, GC cost, waiting",
+		Pictures: []string{"html"},
 		Examples: []string{"symptoms"},
 		Uses:     "ref",
 		Part:     view.Metrics,
@@ -29,6 +31,7 @@ var Views = []view.View{
 	{
 		Name:     "mem",
 		Doc:      "Break down memory: live, garbage, free, stacks, non-Go",
+		Pictures: []string{"svg", "png", "html"},
 		Examples: []string{"mem", "mem at=10s..20s"},
 		Uses:     "ref at",
 		Part:     view.Metrics,
@@ -38,6 +41,7 @@ var Views = []view.View{
 	{
 		Name:     "gc",
 		Doc:      "Summarize and diagnose garbage collection (GODEBUG=gctrace=1)",
+		Pictures: []string{"svg", "png", "html"},
 		Examples: []string{"gc", "gc limit=all at=10s..20s"},
 		Uses:     "ref limit at process",
 		Part:     view.GCLog,
