@@ -129,6 +129,11 @@ func (x *startPart) look(from, to int) {
 // together returns what was found in all parts.
 func (f *startFinder) together(parts []*startPart) *Starts {
 	out := new(Starts)
+	n := 0
+	for _, p := range parts {
+		n += len(p.found)
+	}
+	out.samples = make([]start, 0, n)
 	for _, p := range parts {
 		out.samples = append(out.samples, p.found...)
 	}
