@@ -8,6 +8,7 @@ package capture
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -30,10 +31,17 @@ type Program struct {
 	Out, Err io.Writer
 }
 
+// ErrGoCommand says why the garbage collections of the go command are not traced. It hands GODEBUG on to compilers, and keeps what they
+// print: lines about their garbage collections would come up in every later build of the same packages.
+var ErrGoCommand = errors.New("the go command would keep what compilers say of their garbage collections in its build cache, and print it in later builds")
+
 // GC runs a program with GODEBUG=gctrace=1 and returns what its garbage collector, and those of programs that it runs,
 // said. The program keeps its input and output; only lines that gctrace asks for are taken out of its standard error.
 // code is its exit code; err is about running it.
 func GC(ctx context.Context, p Program) (log *gclog.Log, code int, err error) {
+	if isGo(p.Args[0]) {
+		return nil, 0, ErrGoCommand
+	}
 	end, err := run(ctx, p, watch{gctrace: true})
 	if end == nil {
 		return nil, 0, err
@@ -52,8 +60,7 @@ func codeOf(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// isGo reports whether a program is the go command, of whatever version. It hands GODEBUG on to compilers, and keeps what they print in its
-// build cache: lines about their garbage collections would come up in every later build of the same packages.
+// isGo reports whether a program is the go command, of whatever version.
 func isGo(program string) bool {
 	return goCommand().MatchString(filepath.Base(program))
 }

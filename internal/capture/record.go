@@ -327,7 +327,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 			s.say("recording")
 			s.zero = time.Now()
 			if isGo(p.Args[0]) {
-				s.note("garbage collections are not traced: the go command would keep what compilers say of theirs in its build cache, and print it in later builds")
+				s.note("garbage collections are not traced: %v", ErrGoCommand)
 			}
 			switch {
 			case !inside:

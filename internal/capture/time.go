@@ -24,9 +24,10 @@ type Switches struct {
 	Touched   int64 // pages that only had to be mapped
 }
 
-// Time runs a program. With gc it also looks at its garbage collection, for which standard error goes through hone.
+// Time runs a program. With gc it also looks at its garbage collection, for which standard error goes through hone; but not at that of the go
+// command: see ErrGoCommand.
 func Time(ctx context.Context, p Program, gc bool) (*Timed, error) {
-	end, err := run(ctx, p, watch{gctrace: gc})
+	end, err := run(ctx, p, watch{gctrace: gc && !isGo(p.Args[0])})
 	if end == nil {
 		return nil, err
 	}

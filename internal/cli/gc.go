@@ -28,8 +28,7 @@ const gcExamples = `  hone gc gc.log
   hone gc --limit all --at 10s..20s gc.log
   hone gc -o gc.svg gc.log
   hone gc --csv gc.log > gc.csv
-  hone gc -- ./server -v
-  hone gc -o gc.png -- go test ./...`
+  hone gc -o gc.png -- ./server -v`
 
 // gcCommand is the command of the view about garbage collection.
 func gcCommand(v *view.View, sys *System) *cobra.Command {
@@ -125,6 +124,9 @@ func counted(n int, what string) string {
 // code.
 func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []string) error {
 	log, code, err := capture.GC(cmd.Context(), capture.Program{Args: args, Dir: sys.Dir, In: sys.In, Out: sys.Out, Err: sys.Err})
+	if errors.Is(err, capture.ErrGoCommand) {
+		return usagef("go build -o prog . and hone gc -- ./prog, or go test -c -o pkg.test . and hone gc -- ./pkg.test", "hone gc -- %s: %w", shownArgs(args), err)
+	}
 	if log == nil {
 		return err
 	}
