@@ -1,7 +1,9 @@
 package calls
 
 import (
+	"cmp"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -28,8 +30,99 @@ func (t *Tree) OpenCalls(calls []uint32, open int64, enough func() bool) {
 	for i, at := range calls {
 		todo[i] = t.waiting(at)
 	}
-	t.openAll(todo, open, enough)
+	if enough == nil {
+		t.openMany(todo, open, nil)
+	} else {
+		t.openAll(todo, open, enough)
+	}
 	t.addUp()
+}
+
+// walkedFrom is from how many entries on it pays to find out with some of them which calls will open. Tests do so with fewer.
+var walkedFrom = 1 << 14
+
+// openMany takes entries on to the calls below, and further where those weigh at least open. Some of the entries tell which
+// calls will open, and a little more; of those, some tell the same, until they are few. All of them then go through those
+// calls, as many at a time as there are cores, and little is left to do for them. When enough, which may be nil, says so before that is done,
+// it returns false, and the tree is of no use.
+func (t *Tree) openMany(todo []opening, open int64, enough func() bool) bool {
+	slices.SortFunc(todo, func(a, b opening) int { return cmp.Compare(a.first, b.first) })
+	q := newQueue(todo)
+	if q.n <= walkedFrom {
+		return t.openAll(todo, open, enough)
+	}
+	some, parts, all := t.sampled(todo)
+	// What less than two of them weigh would be chance.
+	least := max(open/sampling/2, 2*(all.Weight/int64(len(some.Entries))), 1)
+	if !some.openMany(parts, least, enough) {
+		return false
+	}
+	some.addUp()
+	for _, o := range todo {
+		if c := &t.Nodes[o.call]; !c.Opened {
+			c.Opened, c.Flat, c.End = true, Sum{}, c.First
+		}
+	}
+	before := len(t.Nodes)
+	t.outline(some, least)
+	left, done := t.walkAll(q, enough)
+	if !done {
+		return false
+	}
+	for at := before; at < len(t.Nodes); at++ {
+		if c := &t.Nodes[at]; !c.Opened && c.Flat.Weight >= open {
+			left = append(left, t.waiting(uint32(at)))
+		}
+	}
+	return t.openAll(left, open, enough)
+}
+
+const sampling = 32 // one of so many entries tells which calls will open
+
+// sampled returns a tree of the same calls where only some of the entries are to be opened, and what they come to. It has no other entries.
+func (t *Tree) sampled(todo []opening) (some *Tree, parts []opening, all Sum) {
+	x := *t
+	x.Nodes, x.Sums, x.Entries = slices.Clone(t.Nodes), nil, nil
+	skip := uint32(0) // across openings, so that many with few entries are not all left out
+	for _, o := range todo {
+		first := uint32(len(x.Entries))
+		at := o.first + skip
+		for ; at < o.end; at += sampling {
+			x.Entries = append(x.Entries, t.Entries[at])
+			t.Add(&all, t.Entries[at].Sample)
+		}
+		skip = at - o.end
+		end := uint32(len(x.Entries))
+		c := &x.Nodes[o.call]
+		c.First, c.End = first, end
+		parts = append(parts, opening{o.call, first, end})
+	}
+	return &x, parts, all
+}
+
+// outline adds the calls to t that have been opened in some, a tree that had the same calls, without their entries. Those that weigh less than
+// open are closed.
+func (t *Tree) outline(some *Tree, open int64) {
+	before := len(t.Nodes)
+	number := make([]uint32, len(some.Nodes)) // in t
+	for at := range some.Nodes {
+		if at < before {
+			number[at] = uint32(at)
+			continue
+		}
+		c := some.Nodes[at]
+		c.Parent = number[c.Parent]
+		above := &t.Nodes[c.Parent]
+		if !above.Opened {
+			number[at] = c.Parent
+			continue
+		}
+		number[at] = uint32(len(t.Nodes))
+		c.next, above.child = above.child, number[at]
+		c.Opened = c.Opened && some.Sums[at].Weight >= open
+		c.First, c.End, c.Flat, c.child = 0, 0, Sum{}, 0
+		t.Nodes = append(t.Nodes, c)
+	}
 }
 
 // openAll takes entries on to the calls below, and further where those weigh at least open. It does as much at a time
@@ -112,18 +205,18 @@ func newSplitter(t *Tree) *splitter {
 const atOnce = 32
 
 // fetch brings the stacks and values of at most so many entries into the cache. This takes half of the time of waiting for them one by
-// one, because entries of a call come from all over the profile.
-func (s *splitter) fetch(entries []Entry) {
+// one, because entries of a call come from all over the profile. What it returns means nothing, but has to be used.
+func (t *Tree) fetch(entries []Entry) (read byte) {
 	var samples [atOnce]uint32
 	for i := range entries {
 		e := entries[i].Sample
-		s.read ^= byte(s.t.Values[e])
-		if s.t.samples != nil {
-			e = s.t.samples[e]
+		read ^= byte(t.Values[e])
+		if t.samples != nil {
+			e = t.samples[e]
 		}
 		samples[i] = e
 	}
-	s.read ^= s.t.Profile.Fetch(samples[:len(entries)])
+	return read ^ t.Profile.Fetch(samples[:len(entries)])
 }
 
 // split takes entries from a frame to those below, and puts first those that ended, then those of each branch.
@@ -136,7 +229,7 @@ func (s *splitter) split(entries []Entry, above int32) {
 	s.at = append(s.at[:0], make([]uint32, len(entries))...)
 	for i := range entries {
 		if i%atOnce == 0 {
-			s.fetch(entries[i:min(i+atOnce, len(entries))])
+			s.read ^= t.fetch(entries[i:min(i+atOnce, len(entries))])
 		}
 		e := &entries[i]
 		b := &s.ended

@@ -123,65 +123,10 @@ func (t *Tree) grow(share float64, enough func() bool) bool {
 	return true
 }
 
-// walkedFrom is from how many samples on it pays to find out with some of them which calls will open. Tests do so with fewer.
-var walkedFrom = 1 << 14
-
 // growFrom does so with the samples that have been entered.
 func (t *Tree) growFrom(open int64, enough func() bool) bool {
-	const part = 32
 	t.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
-	todo := []opening{{RootCall, 0, uint32(len(t.Entries))}}
-	if len(t.Entries) > walkedFrom {
-		// Some of the samples tell which calls will open, and a little more; of those, some tell the same, until they are
-		// few. All of them then go through those calls, as many at a time as there are cores, and what is left to do for
-		// them is little.
-		some := *t
-		some.Entries = make([]Entry, 0, len(t.Entries)/part+1)
-		var sum Sum
-		for i := 0; i < len(t.Entries); i += part {
-			some.Entries = append(some.Entries, t.Entries[i])
-			t.Add(&sum, t.Entries[i].Sample)
-		}
-		// What less than two of them weigh would be chance.
-		least := max(open/part/2, 2*(sum.Weight/int64(len(some.Entries))), 1)
-		if !some.growFrom(least, enough) {
-			return false
-		}
-		some.addUp()
-		t.Nodes = some.outline(least)
-		var done bool
-		if todo, done = t.walkAll(enough); !done {
-			return false
-		}
-		for at := range t.Nodes {
-			if c := &t.Nodes[at]; !c.Opened && c.Flat.Weight >= open {
-				todo = append(todo, t.waiting(uint32(at)))
-			}
-		}
-	}
-	return t.openAll(todo, open, enough)
-}
-
-// outline returns the calls of the tree without its entries. Those that weigh less than open are closed in it.
-func (t *Tree) outline(open int64) []Call {
-	calls := make([]Call, 0, len(t.Nodes))
-	number := make([]uint32, len(t.Nodes)) // of the new calls
-	for at := range t.Nodes {
-		c := t.Nodes[at]
-		if at != RootCall {
-			if c.Parent = number[c.Parent]; !calls[c.Parent].Opened {
-				number[at] = c.Parent
-				continue
-			}
-			above := &calls[c.Parent]
-			c.next, above.child = above.child, uint32(len(calls))
-		}
-		c.Opened = c.Opened && t.Sums[at].Weight >= open
-		c.First, c.End, c.Flat, c.child = 0, 0, Sum{}, 0
-		number[at] = uint32(len(calls))
-		calls = append(calls, c)
-	}
-	return calls
+	return t.openMany([]opening{{RootCall, 0, uint32(len(t.Entries))}}, open, enough)
 }
 
 // enterAll puts all samples that count at the root, and returns what they come to.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTreeOfManySamples compares trees that some of the samples, and some of those, were asked about first with trees of all samples,
-// level by level.
+// level by level. Some are grown in steps, as pages do.
 func TestTreeOfManySamples(t *testing.T) {
 	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 40_000, Functions: 300}))
 	if err != nil {
@@ -30,10 +30,14 @@ func TestTreeOfManySamples(t *testing.T) {
 		}
 	}
 	const share = 1.0 / 200
-	grown := func(x *Tree, from int) string {
+	grown := func(x *Tree, from int, shares ...float64) string {
 		defer func(was int) { walkedFrom = was }(walkedFrom)
 		walkedFrom = from
-		x.grow(share, nil)
+		for _, s := range append(shares, share) {
+			if _, err := x.Find("", s); err != nil {
+				t.Fatal(err)
+			}
+		}
 		var b strings.Builder
 		x.printOpen(&b, RootCall, leastOf(x.Sums[RootCall], share))
 		return b.String()
@@ -41,14 +45,17 @@ func TestTreeOfManySamples(t *testing.T) {
 	for _, inverted := range []bool{false, true} {
 		for _, collapse := range []bool{false, true} {
 			for name, values := range map[string][2][]int64{"plain": {plain}, "signed": {signed}, "huge": {huge}, "diff": {plain, before}} {
-				var got [2]string
-				for i, from := range []int{20, math.MaxInt} {
+				tree := func() *Tree {
 					x := NewTree(Measure{Profile: p}, table, collapse)
 					x.Inverted, x.Values, x.Before = inverted, values[0], values[1]
-					got[i] = grown(x, from)
+					return x
 				}
-				if n := strings.Count(got[1], "\n"); got[0] != got[1] || n < 100 {
-					t.Errorf("%s, inverted %t, collapse %t: %d calls\n%s\nwant %d\n%s", name, inverted, collapse, strings.Count(got[0], "\n"), got[0], n, got[1])
+				want := grown(tree(), math.MaxInt)
+				n := strings.Count(want, "\n")
+				for way, got := range map[string]string{"at once": grown(tree(), 20), "in steps": grown(tree(), 20, 1.0/10, 1.0/40)} {
+					if got != want || n < 100 {
+						t.Errorf("%s, inverted %t, collapse %t, %s: %d calls\n%s\nwant %d\n%s", name, inverted, collapse, way, strings.Count(got, "\n"), got, n, want)
+					}
 				}
 			}
 		}

@@ -2,48 +2,79 @@ package calls
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// walkAll takes all entries from the root to the last calls on their way that are there, and returns those that have
+// A queue is the entries of several openings, one after the other.
+type queue struct {
+	openings []opening
+	begins   []int // of each opening in the queue
+	n        int   // entries
+}
+
+func newQueue(openings []opening) *queue {
+	q := &queue{openings: openings, begins: make([]int, len(openings))}
+	for i, o := range openings {
+		q.begins[i] = q.n
+		q.n += int(o.end - o.first)
+	}
+	return q
+}
+
+// each calls f with the entries from one place in the queue to another, the call where they are, and the place of the first of them.
+func (q *queue) each(entries []Entry, from, to int, f func(entries []Entry, call uint32, at int)) {
+	i, _ := slices.BinarySearch(q.begins, from+1)
+	for i--; from < to; i++ {
+		o := q.openings[i]
+		first := o.first + uint32(from-q.begins[i])
+		n := min(int(o.end-first), to-from)
+		if n > 0 {
+			f(entries[first:][:n], o.call, from)
+		}
+		from += n
+	}
+}
+
+// walkAll takes all entries of a queue from their calls to the last ones on their way that are there, and returns those that have
 // to go further. With enough it takes one core, and is not done when that says so meanwhile.
-func (t *Tree) walkAll(enough func() bool) (lost []opening, done bool) {
+func (t *Tree) walkAll(q *queue, enough func() bool) (lost []opening, done bool) {
 	slots := newCallIndex(t.Nodes)
-	rest := make([]uint32, len(t.Entries))
+	rest := make([]uint32, q.n)
 	var walkers []*walker
 	worker := func() func(from, to int) {
 		w := newWalker(t, slots)
 		walkers = append(walkers, w)
 		return func(from, to int) {
-			for i := from; i < to; i++ {
-				rest[i] = w.walk(&t.Entries[i])
-			}
+			q.each(t.Entries, from, to, func(entries []Entry, call uint32, at int) {
+				w.walkSome(entries, call, rest[at:])
+			})
 		}
 	}
 	if enough == nil {
-		inParts(len(t.Entries), worker)
+		inParts(q.n, worker)
 	} else {
 		const some = 1 << 12
 		work := worker()
-		for i := 0; i < len(rest); i += some {
+		for i := 0; i < q.n; i += some {
 			if enough() {
 				return nil, false
 			}
-			work(i, min(i+some, len(rest)))
+			work(i, min(i+some, q.n))
 		}
 	}
 	for _, w := range walkers {
 		w.tell()
 	}
-	return t.sortBy(rest, max(1, len(walkers))), true
+	return t.sortBy(q, rest, max(1, len(walkers))), true
 }
 
-// sortBy puts entries in the order of the calls where they rest: twice the call, plus one for those that have to go further, which come
-// after the others. It returns these.
-func (t *Tree) sortBy(rest []uint32, cores int) (lost []opening) {
-	places := make([][]uint32, cores) // by part of the entries: how many rest somewhere, and then the place of the next one
-	inRanges(len(rest), cores, func(part, from, to int) {
+// sortBy puts the entries of a queue in the order of the calls where they rest, within each opening. rest is twice the call, plus one for
+// those that have to go further, which come after the others. It returns these.
+func (t *Tree) sortBy(q *queue, rest []uint32, cores int) (lost []opening) {
+	places := make([][]uint32, cores) // by part of the queue: how many rest somewhere, and then the place of the next one
+	inRanges(q.n, cores, func(part, from, to int) {
 		n := make([]uint32, 2*len(t.Nodes))
 		for _, at := range rest[from:to] {
 			n[at]++
@@ -51,30 +82,47 @@ func (t *Tree) sortBy(rest []uint32, cores int) (lost []opening) {
 		places[part] = n
 	})
 	next := uint32(0)
-	place := func(at int) (from, end uint32) {
+	place := func(at uint32) (from, end uint32) {
 		from = next
 		for _, n := range places {
 			n[at], next = next, next+n[at]
 		}
 		return from, next
 	}
-	for at := range t.Nodes {
-		c := &t.Nodes[at]
-		c.First, c.End = place(2 * at)
-		if from, end := place(2*at + 1); end > from {
-			lost = append(lost, opening{uint32(at), from, end})
+	var calls []uint32
+	for i, o := range q.openings {
+		at := o.first - uint32(q.begins[i]) // from a place in the queue to one in t.Entries
+		for calls = append(calls[:0], o.call); len(calls) > 0; {
+			call := calls[len(calls)-1]
+			c := &t.Nodes[call]
+			from, end := place(2 * call)
+			c.First, c.End = at+from, at+end
+			if from, end := place(2*call + 1); end > from {
+				lost = append(lost, opening{call, at + from, at + end})
+			}
+			calls = calls[:len(calls)-1]
+			for to := c.child; to != 0; to = t.Nodes[to].next {
+				calls = append(calls, to)
+			}
 		}
 	}
-	sorted := make([]Entry, len(t.Entries))
-	inRanges(len(rest), cores, func(part, from, to int) {
+	sorted := make([]Entry, q.n)
+	inRanges(q.n, cores, func(part, from, to int) {
 		n := places[part]
-		for i := from; i < to; i++ {
-			at := rest[i]
-			sorted[n[at]] = t.Entries[i]
-			n[at]++
-		}
+		q.each(t.Entries, from, to, func(entries []Entry, _ uint32, i int) {
+			for j, at := range rest[i:][:len(entries)] {
+				sorted[n[at]] = entries[j]
+				n[at]++
+			}
+		})
 	})
-	t.Entries = sorted
+	if q.n == len(t.Entries) {
+		t.Entries = sorted
+		return lost
+	}
+	for i, o := range q.openings {
+		copy(t.Entries[o.first:o.end], sorted[q.begins[i]:])
+	}
 	return lost
 }
 
@@ -119,6 +167,7 @@ type walker struct {
 	met   []met   // by call, what the entries met
 	flat  []Sum   // by call, of the entries that wait or end there
 	value []int64 // the same in a quarter of the memory, if the tree is positive
+	read  byte    // of what was fetched
 }
 
 // A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
@@ -160,13 +209,26 @@ type rootWay struct {
 	opened, there bool // as step says
 }
 
-// walk takes an entry from the root to the last call on its way that is there. It returns twice the call, and one more
+// walkSome takes entries from an open call to the last ones on their way that are there, and sets rest to what walk returns.
+func (w *walker) walkSome(entries []Entry, from uint32, rest []uint32) {
+	for i := range entries {
+		if from != RootCall && i%atOnce == 0 { // those at the root come one after the other in the profile
+			w.read ^= w.t.fetch(entries[i:min(i+atOnce, len(entries))])
+		}
+		rest[i] = w.walk(&entries[i], from)
+	}
+}
+
+// walk takes an entry from an open call to the last one on its way that is there. It returns twice the call, and one more
 // if the call is open and the entry has to go on from there.
-func (w *walker) walk(e *Entry) uint32 {
+func (w *walker) walk(e *Entry, from uint32) uint32 {
 	t := w.t
 	t.readStack(e.Sample, &w.stack)
 	s, stack := &e.strand, &w.stack
-	at, opened, there := w.enter(s, stack)
+	at, opened, there := from, true, true
+	if from == RootCall {
+		at, opened, there = w.enter(s, stack)
+	}
 	for there && opened {
 		run, n := stack.Run(int(s.Left), t.Inverted)
 		if n == 0 || s.line > 0 {
