@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/testrun"
+	"github.com/hone-perf/hone/internal/web"
 )
 
 // A page tells the server which callers it will probably ask for: those of the function that is selected, or the pointer is about to choose.
@@ -59,5 +61,50 @@ func TestPageExpects(t *testing.T) {
 				t.Errorf("the server was asked for %d functions", n)
 			}
 		})
+	}
+}
+
+// The first picture of a large profile has the wide calls. The others follow, also behind a filter, and nothing is asked for twice.
+func TestPageOfLargeProfile(t *testing.T) {
+	testrun.Live(t, "goes through pages in a browser")
+	was := web.SetFirstFrom(50_000)
+	defer web.SetFirstFrom(was)
+	data := profiletest.Bytes(profiletest.Config{Samples: 60_000, Functions: 300, Seed: 1})
+	p := open(t, serve(t, data), 1280, 800)
+	asked := func() []string {
+		return eval[[]string](p, `performance.getEntriesByType("resource").map((e) => new URL(e.name)).filter((u) => u.pathname === "/api/flame").map((u) => u.search)`)
+	}
+	p.visit("/flame")
+	p.settled()
+	if got, want := asked(), []string{"?min=0.00390625", ""}; !slices.Equal(got, want) {
+		t.Errorf("the page asked for pictures %q, want %q", got, want)
+	}
+	whole := p.text(".crumbs .quiet")
+	labels := eval[string](p, `document.querySelector("canvas").dataset.labels`)
+
+	// What is there already is shown as it is.
+	p.visitTab("Top")
+	p.settled()
+	p.visitTab("Flame")
+	p.settled()
+	if n := len(asked()); n != 2 {
+		t.Errorf("%d pictures were asked for, want 2: %q", n, asked())
+	}
+	p.visit("/flame?invert=true")
+	p.settled()
+	if got, want := asked(), []string{"?invert=true&min=0.00390625", "?invert=true"}; !slices.Equal(got, want) {
+		t.Errorf("the inverted page asked for pictures %q, want %q", got, want)
+	}
+
+	// A page of the same profile that is not large to it shows the same.
+	web.SetFirstFrom(was)
+	p = open(t, serve(t, data), 1280, 800)
+	p.visit("/flame")
+	p.settled()
+	if got := p.text(".crumbs .quiet"); got != whole {
+		t.Errorf("the picture of the large profile says %q, want %q", whole, got)
+	}
+	if got := eval[string](p, `document.querySelector("canvas").dataset.labels`); got != labels {
+		t.Errorf("the picture of the large profile has %s labels, want %s", labels, got)
 	}
 }

@@ -344,6 +344,7 @@ type sessionRecord struct {
 	Time     int64           `json:"time_nanos,omitempty"`
 	Duration int64           `json:"duration_nanos,omitempty"`
 	Samples  int             `json:"samples,omitempty"` // 0 where they are not known
+	First    float64         `json:"first,omitempty"`   // share of the thinnest calls of the first picture of a large profile
 	Whole    bool            `json:"whole,omitempty"`   // it is a recording, of which there can be a copy
 	Many     bool            `json:"many,omitempty"`    // so many that findings take long to look for
 	Metrics  []sessionMetric `json:"metrics"`
@@ -460,7 +461,7 @@ func viewsOf(rec *recording.Recording) []string {
 func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	p := rec.Profile
 	out := sessionRecord{
-		Ref: rec.Ref, Samples: p.NumSamples(), Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes,
+		Ref: rec.Ref, Samples: p.NumSamples(), First: firstShare(p.NumSamples()), Time: p.TimeNanos, Duration: p.DurationNanos, Notes: p.Notes,
 		Metrics: []sessionMetric{}, Views: viewsOf(rec), Whole: rec.Whole(),
 	}
 	l, err := profileview.Contents([]*recording.Recording{rec})

@@ -57,6 +57,7 @@ type look struct {
 	top                  time.Duration     // hone top, on its own
 	drawn                time.Duration     // from the start of the server to the first picture
 	afterRead            time.Duration     // to the first picture since the profile was read
+	wholeAfter           time.Duration     // to the picture with all calls, which may be the first one
 	views, viewsCPU      []time.Duration   // by visits: until all was there, and CPU time of the server for it
 	gaps                 [][]time.Duration // between frames, by movements
 	drawnCPU             time.Duration
@@ -157,7 +158,7 @@ func (r *runner) look(ctx context.Context, file string) (l look, err error) {
 	}
 	// The clock of the page is that of this program.
 	l.drawn = time.UnixMicro(int64(first.At * 1000)).Sub(s.started)
-	l.afterRead = ms(first.AfterRead)
+	l.afterRead, l.wholeAfter = ms(first.AfterRead), ms(first.WholeAfter)
 	l.drawnCPU, l.drawnPeak, l.payload = u.cpu, u.peak, first.Payload
 	script, err := eval[string](tab, `pagebench.script()`)
 	if err != nil {
@@ -325,6 +326,8 @@ type picture struct {
 	At, Took  float64
 	AfterRead float64 // since the profile was read
 	Payload   int64
+
+	WholeAfter float64 // the same of the picture with all calls
 }
 
 func drawn(tab context.Context) (picture, error) { return eval[picture](tab, `pagebench.drawn()`) }

@@ -77,11 +77,12 @@
     // drawn waits for the first picture.
     async drawn() {
       const { end } = await painted(0, 0);
-      const answers = performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/") && e.responseEnd <= end);
+      await quiet(); // the first picture may have less than all calls
+      const answers = performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/") && e.responseEnd <= last.end);
       // What is open is known when the profile is read: the page of a large one is there before.
       const session = performance.getEntriesByType("resource").find((e) => e.name.includes("/api/session"));
       const read = (session ?? performance.getEntriesByType("navigation")[0]).responseEnd;
-      return { at: performance.timeOrigin + end, took: end, afterRead: end - read, payload: answers.reduce((sum, e) => sum + e.encodedBodySize, 0) };
+      return { at: performance.timeOrigin + end, took: end, afterRead: end - read, wholeAfter: last.end - read, payload: answers.reduce((sum, e) => sum + e.encodedBodySize, 0) };
     },
     script: () => fetch("/assets/app.js").then((r) => r.text()),
     async focus(rx) {

@@ -123,6 +123,7 @@ func rowsOf(samples int, res result) []row {
 	bytes("… answers, packed", pprofBytes, kilobytes, mostPayload, func(l look) int64 { return l.payload })
 	bytes("… script, packed", "", kilobytes, mostScript, func(l look) int64 { return l.script })
 	took("… since the profile was read", mostAfter, func(l look) time.Duration { return l.afterRead })
+	took("… to the picture with all calls", 0, func(l look) time.Duration { return l.wholeAfter })
 	took("page opened again", 0, func(l look) time.Duration { return l.reopen })
 	took("focus=json, click to picture", mostFocus, func(l look) time.Duration { return l.focus })
 	took("… answer of the server", 0, func(l look) time.Duration { return l.focusAnswer })

@@ -1084,6 +1084,7 @@ export interface Recording {
   time_nanos?: number;
   duration_nanos?: number;
   samples?: number;
+  first?: number;
   whole?: boolean;
   many?: boolean;
   metrics: Metric[];
