@@ -64,47 +64,45 @@ func TestPageExpects(t *testing.T) {
 	}
 }
 
-// The first picture of a large profile has the wide calls. The others follow, also behind a filter, and nothing is asked for twice.
+// The first picture of a large profile has the wide calls. The others follow, and then pages show the same as of a small one.
 func TestPageOfLargeProfile(t *testing.T) {
 	testrun.Live(t, "goes through pages in a browser")
 	was := web.SetFirstFrom(50_000)
-	defer web.SetFirstFrom(was)
+	defer func() { web.SetFirstFrom(was) }()
 	data := profiletest.Bytes(profiletest.Config{Samples: 60_000, Functions: 300, Seed: 1})
-	p := open(t, serve(t, data), 1280, 800)
-	asked := func() []string {
-		return eval[[]string](p, `performance.getEntriesByType("resource").map((e) => new URL(e.name)).filter((u) => u.pathname === "/api/flame").map((u) => u.search)`)
+	const wide = "min=0.00390625"
+	var shown [2][]string
+	for i, first := range [][]string{{"?" + wide, "", "?invert=true&" + wide, "?invert=true"}, {"", "?invert=true"}} {
+		p := open(t, serve(t, data), 1280, 800)
+		asked := func(path string) []string {
+			return eval[[]string](p, fmt.Sprintf(`performance.getEntriesByType("resource").map((e) => new URL(e.name)).filter((u) => u.pathname === %q).map((u) => u.search)`, path))
+		}
+		look := func() {
+			p.settled()
+			shown[i] = append(shown[i], p.text(".main"), eval[string](p, `[...document.querySelectorAll("canvas")].map((c) => c.dataset.labels).join()`))
+		}
+		p.visit("/flame")
+		look()
+		p.visitTab("Top")
+		p.settled()
+		p.visitTab("Flame") // which is there
+		look()
+		p.key("i")
+		look()
+		if got := asked("/api/flame"); !slices.Equal(got, first) {
+			t.Errorf("the page asked for pictures %q, want %q", got, first)
+		}
+		p.point(0.2, 2, 1)
+		p.key("c")
+		p.wait(`document.querySelector(".subject b") !== null`)
+		look()
+		got := asked("/api/sandwich")
+		if i == 0 && (len(got) != 2 || got[0] != got[1]+"&"+wide) || i == 1 && len(got) != 1 {
+			t.Errorf("the page asked for callers %q", got)
+		}
+		web.SetFirstFrom(was)
 	}
-	p.visit("/flame")
-	p.settled()
-	if got, want := asked(), []string{"?min=0.00390625", ""}; !slices.Equal(got, want) {
-		t.Errorf("the page asked for pictures %q, want %q", got, want)
-	}
-	whole := p.text(".crumbs .quiet")
-	labels := eval[string](p, `document.querySelector("canvas").dataset.labels`)
-
-	// What is there already is shown as it is.
-	p.visitTab("Top")
-	p.settled()
-	p.visitTab("Flame")
-	p.settled()
-	if n := len(asked()); n != 2 {
-		t.Errorf("%d pictures were asked for, want 2: %q", n, asked())
-	}
-	p.visit("/flame?invert=true")
-	p.settled()
-	if got, want := asked(), []string{"?invert=true&min=0.00390625", "?invert=true"}; !slices.Equal(got, want) {
-		t.Errorf("the inverted page asked for pictures %q, want %q", got, want)
-	}
-
-	// A page of the same profile that is not large to it shows the same.
-	web.SetFirstFrom(was)
-	p = open(t, serve(t, data), 1280, 800)
-	p.visit("/flame")
-	p.settled()
-	if got := p.text(".crumbs .quiet"); got != whole {
-		t.Errorf("the picture of the large profile says %q, want %q", whole, got)
-	}
-	if got := eval[string](p, `document.querySelector("canvas").dataset.labels`); got != labels {
-		t.Errorf("the picture of the large profile has %s labels, want %s", labels, got)
+	if !slices.Equal(shown[0], shown[1]) {
+		t.Errorf("a large profile shows\n%q\nand a small one\n%q", shown[0], shown[1])
 	}
 }

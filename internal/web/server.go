@@ -61,7 +61,8 @@ type Server struct {
 	saving  sync.Mutex // held while the saved views are changed
 	opening sync.Mutex // held while more is found out than was asked
 	whole   atomic.Pointer[looked]
-	next    atomic.Pointer[expected] // nil until a page expects to ask for something
+	next    atomic.Pointer[expected]    // nil until a page expects to ask for something
+	wide    atomic.Pointer[sandwiching] // that a page has the wide calls of, and asks for the others next, or nil
 
 	graphing *graphing   // nil until it is begun; opening is held for it
 	idle     *time.Timer // that nobody has asked for a while, when more calls are opened

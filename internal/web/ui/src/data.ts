@@ -204,6 +204,26 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
   return { ...answer, waiting: answer.waiting || (key !== "" && answer.for !== key && !answer.error && lost.current !== key) };
 }
 
+/**
+ * useFirst asks path for T as useAnswer does, but of a large profile first for calls of at least a share of the whole: those that are wide enough
+ * to be read, which are there sooner. It asks for all when they are on the screen. Questions about the same subject need no such first answer again.
+ * Where the share is 0, there is none at all.
+ */
+export function useFirst<T>(path: string, pairs: Pair[], share: number, subject: string): Answer<T> {
+  const [seen, setSeen] = useState<string | undefined>(undefined); // the subject whose first answer is on the screen
+  const all = path === "" || share === 0 || seen === subject || pairs.some(([k]) => k === "min") || peek(path, pairs) !== undefined;
+  const first = useAnswer<T>(all ? "" : path, [...pairs, ["min", String(share)]]);
+  const answer = useAnswer<T>(all ? path : "", pairs);
+  const now = all ? answer : first;
+  const shown = useRef<Answer<T> | undefined>(undefined);
+  if (now.data !== undefined) shown.current = now;
+  const there = !all && first.data !== undefined && !first.waiting;
+  useEffect(() => {
+    if (there) void idle().then(() => setSeen(subject));
+  }, [there, subject]);
+  return now.data !== undefined || now.error || !shown.current ? now : { ...shown.current, waiting: true };
+}
+
 const restful = 40; // milliseconds; a key that is held down repeats sooner
 
 /** useAhead asks path for what will probably be wanted next, so that useAnswer has it at once. Without a path nothing is asked. */
@@ -229,6 +249,7 @@ export function useAhead(path: string, pairs: Pair[]): void {
 
 const manySamples = 100_000; // the callers of fewer take no time that anybody notices
 let expected = ""; // what the server was told last
+let expectedAt = 0;
 
 /** expectCallers has the server find the callers of a function while nobody asks for anything. */
 export function expectCallers(app: App, name: string): void {
@@ -237,7 +258,15 @@ export function expectCallers(app: App, name: string): void {
   const key = "/api/sandwich" + queryString(pairs);
   if (key === expected || kept.has(key)) return;
   expected = key;
+  expectedAt = performance.now();
   app.api.expect("/api/sandwich", pairs);
+}
+
+const foreseen = 500; // milliseconds in which the server finds most callers
+
+/** isExpected tells whether the server has probably made an answer that it was told to expect. */
+export function isExpected(path: string, pairs: Pair[]): boolean {
+  return path + queryString(pairs) === expected && performance.now() - expectedAt > foreseen;
 }
 
 const thoughtful = 200; // milliseconds; the second click of two comes sooner

@@ -17,7 +17,7 @@ import { Pair, State, add, drift, get, go, put, queryString, state as latest } f
 import { Item, itemsFor } from "./menu";
 import { Minimap, paintAhead } from "./minimap";
 import { SideBySide, besideBase } from "./beside";
-import { Answer, App, asked, idle, peek, recordingOf, useAhead, useAnswer, useApp } from "./data";
+import { App, asked, idle, peek, recordingOf, useAhead, useAnswer, useApp, useFirst } from "./data";
 import { count, percent, value } from "./format";
 import { PaletteContext, safeColors, setSafeColors } from "./theme";
 import { functionOf, short } from "./names";
@@ -33,7 +33,8 @@ const restful = 100; // milliseconds after a picture in which nobody does anythi
 function OneFlame() {
   const app = useApp();
   const { state } = app;
-  const { data: answer, error, waiting } = usePicture(app);
+  const share = app.api.embedded ? 0 : recordingOf(app)?.first ?? 0;
+  const { data: answer, error, waiting } = useFirst<Flame>("/api/flame", question(app), share, pictured(app));
   // Where nobody answers, what was sent of the whole is worth a look closer.
   const data = answer ?? (error?.away ? peek<Flame>("/api/flame", question({ ...app, state: put(state, "root", "") })) : undefined);
   const model = useMemo(() => data && decode(data), [data]);
@@ -43,24 +44,9 @@ function OneFlame() {
   return <Zoomed data={data} model={model} state={state} stale={waiting} />;
 }
 
-/**
- * usePicture asks for a picture. The first one of a large profile has only calls that are wide enough to be read, and is there in half of the
- * time; the others follow when it is on the screen.
- */
-function usePicture(app: App): Answer<Flame> {
-  const pairs = question(app);
-  const share = recordingOf(app)?.first ?? 0;
-  const [all, setAll] = useState(share === 0 || app.api.embedded || pairs.some(([k]) => k === "min") || peek("/api/flame", pairs) !== undefined);
-  const first = useAnswer<Flame>(all ? "" : "/api/flame", [...pairs, ["min", String(share)]]);
-  const answer = useAnswer<Flame>(all ? "/api/flame" : "", pairs);
-  const held = useRef<Answer<Flame> | undefined>(undefined);
-  if (first.data || first.error) held.current = first;
-  if (answer.data || answer.error) held.current = undefined;
-  useEffect(() => {
-    if (!all && (first.data || first.error)) void idle().then(() => setAll(true));
-  }, [all, first.data, first.error]);
-  if (all) return held.current?.data ? { ...held.current, waiting: true } : answer;
-  return first;
+/** pictured names the picture that a state is about, wherever it is zoomed into. */
+function pictured(app: App): string {
+  return queryString(question(app).filter(([k]) => k !== "root"));
 }
 
 /** question returns what is asked for a state. Where nothing is computed anew, zooming is left to the page. */
