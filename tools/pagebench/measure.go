@@ -58,7 +58,8 @@ type look struct {
 	drawn                time.Duration     // from the start of the server to the first picture
 	afterRead            time.Duration     // to the first picture since the profile was read
 	wholeAfter           time.Duration     // to the picture with all calls, which may be the first one
-	views, viewsCPU      []time.Duration   // by visits: until all was there, and CPU time of the server for it
+	views, viewsCPU      []time.Duration   // by visits: until the first picture was there, and CPU time of the server for all
+	wholeViews           []time.Duration   // by visits: until all was there
 	gaps                 [][]time.Duration // between frames, by movements
 	drawnCPU             time.Duration
 	drawnPeak            int64 // bytes
@@ -268,7 +269,7 @@ func (r *runner) visit(tab context.Context, s *server, l *look) error {
 		if err != nil {
 			return err
 		}
-		took, err := eval[float64](tab, fmt.Sprintf("pagebench.visit(%q, %q)", v.tab, v.key))
+		took, err := eval[[2]float64](tab, fmt.Sprintf("pagebench.visit(%q, %q)", v.tab, v.key))
 		if err != nil {
 			return err
 		}
@@ -276,7 +277,8 @@ func (r *runner) visit(tab context.Context, s *server, l *look) error {
 		if err != nil {
 			return err
 		}
-		l.views, l.viewsCPU = append(l.views, ms(took)), append(l.viewsCPU, after.cpu-before.cpu)
+		l.views, l.viewsCPU = append(l.views, ms(took[0])), append(l.viewsCPU, after.cpu-before.cpu)
+		l.wholeViews = append(l.wholeViews, ms(took[1]))
 		if v.unit != "" {
 			if _, err := eval[float64](tab, `pagebench.select("", "")`); err != nil {
 				return err

@@ -133,15 +133,19 @@
       dispatchEvent(new PopStateEvent("popstate"));
       return settled();
     },
-    // visit goes to another view by its tab, or presses a key, and returns how long it took until all of it was there.
+    // visit goes to another view by its tab, or presses a key, and returns how long it took until its first picture was there, where it has one,
+    // and until all was.
     async visit(tab, pressed) {
       await quiet();
+      const before = last.picture;
       const start = performance.now();
       if (pressed) {
         key(pressed);
         if (pressed === "c" && location.pathname !== "/sandwich") throw new Error("no function is selected");
       } else [...document.querySelectorAll(".tabs a")].find((a) => a.textContent === tab).click();
-      return (await settled()) - start;
+      const all = settled();
+      const pictured = pressed ? painted(start, before).then((p) => p.end, () => all) : all;
+      return [(await Promise.race([pictured, all])) - start, (await all) - start];
     },
     // gaps moves about in a picture without waiting for it, and returns the times between frames.
     async gaps(kind, frames) {

@@ -139,6 +139,9 @@ func rowsOf(samples int, res result) []row {
 	for i, v := range visits {
 		if len(res.looks[0].views) > i && (v.tab != "" || v.most > 0) {
 			took("click to "+v.name(), v.most, func(l look) time.Duration { return l.views[i] })
+			if v.key != "" {
+				took("… until all calls are there", 0, func(l look) time.Duration { return l.wholeViews[i] })
+			}
 			took("… CPU of the server", 0, func(l look) time.Duration { return l.viewsCPU[i] })
 		}
 	}
