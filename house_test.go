@@ -302,6 +302,33 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+// ofTests are packages that tests may import, but not the program, with those below them: each would make the program larger and its start slower.
+// encoding/gob registers its types at each start, for which the runtime lists all types of the program.
+var ofTests = []string{
+	"encoding/gob",
+	"github.com/ClickHouse/clickhouse-go",
+	"github.com/chromedp",
+	"github.com/google/jsonschema-go",
+	"github.com/google/pprof",
+	"github.com/modelcontextprotocol/go-sdk",
+	"github.com/owenrumney/go-sarif",
+	"github.com/parquet-go/parquet-go",
+	"github.com/santhosh-tekuri/jsonschema",
+}
+
+// TestDependenciesOfProgram holds that the program has none of these.
+func TestDependenciesOfProgram(t *testing.T) {
+	t.Parallel()
+	for pkg := range strings.Lines(goCommand(t, "list", "-deps", ".")) {
+		pkg = strings.TrimSpace(pkg)
+		for _, no := range ofTests {
+			if pkg == no || strings.HasPrefix(pkg, no+"/") {
+				t.Errorf("hone links %s", pkg)
+			}
+		}
+	}
+}
+
 // TestStaticcheck runs staticcheck. It has a go.mod of its own, so that those who use hone do not depend on it.
 func TestStaticcheck(t *testing.T) {
 	t.Parallel()

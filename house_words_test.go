@@ -253,7 +253,10 @@ var (
 		judgement artefact catalogue licence defence centre grey analyse analysing
 		optimis recognis summaris organis initialis serialis normalis minimis maximis synchronis prioritis utilis specialis generalis customis emphasis realis`)
 	british = regexp.MustCompile(`our|ll|judgement|artefact|catalogue|licence|defence|^centre|^grey(s|ish)?$|analys(e|ed|er|ing)$|is(e|ed|es|er|ing|ation)$`)
-	notOurs = map[string]string{"colour": "internal/prove/samples.go"} // a key that programs of others have
+	notOurs = map[string]string{
+		"colour":    "internal/prove/samples.go", // a key that programs of others have
+		"cancelled": "internal/mcp/",             // a method of the Model Context Protocol
+	}
 )
 
 // TestOneSpelling holds that words are spelled as in the Go project, in what is shown, in documents and in comments.

@@ -15,9 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/google/jsonschema-go/jsonschema"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"unicode/utf8"
 )
 
 // Options say how to serve.
@@ -44,63 +42,26 @@ localhost:6060/debug/pprof/profile?seconds=5 or /heap, and store:SERVICE@-1h whe
 Answers say what to ask next as calls: top {"ref": "a.hone"} is the tool top with that input, and {"limit": 50} an input of the same tool. What
 begins with hone is for a shell. Long answers come in pages; more reads the next one. Measuring takes a while: for and budget say how long.`
 
-// maxRequest is how long a request may be.
-const maxRequest = 1 << 20
-
-// Serve answers requests from in until it ends, or the context does.
-func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
-	life, end := context.WithCancel(ctx)
-	defer end()
-	s, m := newServer(life, o)
-	err := m.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxRequest})
-	end() // nothing goes on for a caller that has gone
-	s.calls.Wait()
-	return err
-}
-
 // mostLooks is how many tools may look at once. Others wait.
 const mostLooks = 4
 
 type server struct {
 	Options
+	tools   []*tool
 	results results
 	life    context.Context // of the server
-	calls   sync.WaitGroup
-	alone   chan struct{} // for what measures: two at once would disturb each other
+	alone   chan struct{}   // for what measures: two at once would disturb each other
 	looks   chan struct{}
 
 	mu   sync.Mutex
 	made map[string]bool // recordings in Runs that calls of this server made
 }
 
-func newServer(life context.Context, o Options) (*server, *sdk.Server) {
-	s := &server{Options: o, life: life, alone: make(chan struct{}, 1), looks: make(chan struct{}, mostLooks), made: map[string]bool{}}
-	answer := answerSchema()
-	m := sdk.NewServer(&sdk.Implementation{Name: "hone", Title: "hone", Version: o.Version}, &sdk.ServerOptions{
-		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-	})
-	for _, t := range slices.Concat(knownTools(), []*tool{moreTool}) {
-		m.AddTool(&sdk.Tool{
-			Name: t.name, Description: t.doc, InputSchema: t.schema(), OutputSchema: answer,
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.runs, DestructiveHint: &t.writes, OpenWorldHint: new(false)},
-		}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			if t == moreTool {
-				return s.more(r), nil
-			}
-			return s.call(ctx, t, r), nil
-		})
+func newServer(life context.Context, o Options) *server {
+	return &server{
+		Options: o, life: life, tools: slices.Concat(knownTools(), []*tool{moreTool}),
+		alone: make(chan struct{}, 1), looks: make(chan struct{}, mostLooks), made: map[string]bool{},
 	}
-	return s, m
-}
-
-// answerSchema is that of an Answer.
-func answerSchema() *jsonschema.Schema {
-	s, err := jsonschema.For[Answer](nil)
-	if err != nil {
-		panic(err) // Answer is our own
-	}
-	s.Properties["report"] = &jsonschema.Schema{Description: "in place of text, where json was asked for"}
-	return s
 }
 
 // An Answer is what each tool says. Some clients show this to their model, and others the text beside it, so each has all of it.
@@ -124,26 +85,24 @@ const (
 	longRun  = 30 * time.Minute
 )
 
-// call runs a tool.
-func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk.CallToolResult {
-	c, err := t.read(s, r.Params.Arguments)
+// call runs a tool. It passes the lines that say how it goes to tell, if that is not nil.
+func (s *server) call(ctx context.Context, t *tool, input json.RawMessage, tell func(line string)) reply {
+	c, err := t.read(s, input)
 	if err != nil {
 		return refuse(fmt.Errorf("%s: %w", t.name, err))
+	}
+	if t == moreTool {
+		return s.more(c)
 	}
 	limit, turn := longLook, s.looks
 	if t.runs {
 		limit, turn = longRun, s.alone
 	}
-	s.calls.Add(1)
-	defer s.calls.Done()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	defer context.AfterFunc(s.life, stop)()
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
 	case <-ctx.Done():
-		return refuse(fmt.Errorf("%s: canceled while another call was running", t.name))
+		return reply{} // a canceled call gets no answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -151,7 +110,7 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 	for _, n := range c.notes {
 		fmt.Fprintln(said, n)
 	}
-	lines := &lines{to: said, tell: progress(ctx, r)}
+	lines := &lines{to: said, tell: tell}
 	code, err := s.Run(ctx, c.args, out, lines)
 	lines.end()
 	if err != nil {
@@ -171,13 +130,10 @@ func (s *server) call(ctx context.Context, t *tool, r *sdk.CallToolRequest) *sdk
 		a.Recording = lines.made
 	}
 	text := out.String()
-	isReport := c.json && json.Valid([]byte(text))
+	isReport := c.json && utf8.ValidString(text) && json.Valid([]byte(text))
 	if isReport && len(text) <= mostJSON {
 		a.Report = json.RawMessage(text)
-		return &sdk.CallToolResult{
-			Content:           []sdk.Content{&sdk.TextContent{Text: plainText(said) + text}},
-			StructuredContent: a.with(plainText(said)), IsError: a.isError(),
-		}
+		return replyWith(plainText(said)+text, a.with(plainText(said)))
 	}
 	if isReport {
 		fmt.Fprintf(said, "note: the report has %d bytes, which is too much for one answer; a smaller limit or filters make it shorter\n", len(text))
@@ -205,7 +161,7 @@ func (a Answer) with(text string) Answer {
 }
 
 // answer returns a page of a result.
-func (s *server) answer(a Answer, res *result) *sdk.CallToolResult {
+func (s *server) answer(a Answer, res *result) reply {
 	a.Pages = len(res.pages)
 	text := res.pages[a.Page-1]
 	if a.Pages > 1 {
@@ -213,14 +169,10 @@ func (s *server) answer(a Answer, res *result) *sdk.CallToolResult {
 		text += fmt.Sprintf("\n[page %d of %d; more with result %q has the others]\n", a.Page, a.Pages, res.name)
 	}
 	a.Text = text
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: a, IsError: a.isError()}
+	return replyWith(text, a)
 }
 
-func (s *server) more(r *sdk.CallToolRequest) *sdk.CallToolResult {
-	c, err := moreTool.read(s, r.Params.Arguments)
-	if err != nil {
-		return refuse(fmt.Errorf("more: %w", err))
-	}
+func (s *server) more(c *call) reply {
 	name := c.given["result"][0]
 	res := s.results.get(name)
 	if res == nil {
@@ -234,23 +186,11 @@ func (s *server) more(r *sdk.CallToolRequest) *sdk.CallToolResult {
 }
 
 // refuse returns what is wrong with a call, so that the caller can do better.
-func refuse(err error) *sdk.CallToolResult {
-	return &sdk.CallToolResult{
-		Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}, IsError: true,
-		StructuredContent: Answer{Outcome: outcomes[2]}.with(err.Error()),
-	}
+func refuse(err error) reply {
+	return replyWith(err.Error(), Answer{Outcome: outcomes[2]}.with(err.Error()))
 }
 
-// progress returns what sends lines to those who asked to be told, or nil.
-func progress(ctx context.Context, r *sdk.CallToolRequest) func(line string) {
-	token := r.Params.GetProgressToken()
-	if token == nil {
-		return nil
-	}
-	n := 0.0
-	return func(line string) {
-		n++
-		// Who is gone needs no news.
-		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: line})
-	}
+// replyWith returns an answer, with a text for callers that show no other form of it.
+func replyWith(text string, a Answer) reply {
+	return reply{Content: []content{{Type: "text", Text: text}}, Answer: a, IsError: a.isError()}
 }

@@ -37,20 +37,29 @@ func (r *ran) run(ctx context.Context, args []string, out, said io.Writer) (int,
 	return r.code, nil
 }
 
-// connect returns a client of a server in a folder.
+// connect returns a client of a server in a folder. A test ends when its calls have ended.
 func connect(t *testing.T, o Options, co *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
-	ours, theirs := sdk.NewInMemoryTransports()
-	ctx := context.Background()
-	_, m := newServer(ctx, o)
-	if _, err := m.Connect(ctx, theirs, nil); err != nil {
-		t.Fatal(err)
-	}
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, co).Connect(ctx, ours, nil)
+	return connectWith(t, o, co, nil)
+}
+
+// connectWith is connect with a choice of the version of the protocol.
+func connectWith(t *testing.T, o Options, co *sdk.ClientOptions, so *sdk.ClientSessionOptions) *sdk.ClientSession {
+	t.Helper()
+	in, inw := io.Pipe()
+	outr, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(context.Background(), o, in, out) }()
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, co).Connect(context.Background(), &sdk.IOTransport{Reader: outr, Writer: inw}, so)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() {
+		c.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
 	return c
 }
 

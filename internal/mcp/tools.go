@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/views"
@@ -79,10 +77,10 @@ type call struct {
 var asJSON = input{name: "json", doc: "answer with the report as JSON", is: yes}
 
 // schema returns what a tool takes, for its callers.
-func (t *tool) schema() *jsonschema.Schema {
-	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+func (t *tool) schema() *schema {
+	s := &schema{Type: "object", Additional: new(false)}
 	for _, in := range t.all() {
-		p := &jsonschema.Schema{Description: in.doc}
+		p := property{name: in.name, schema: schema{Description: in.doc}}
 		if in.with != "" {
 			p.Description = "with " + in.with + ": " + in.doc
 		}
@@ -92,12 +90,11 @@ func (t *tool) schema() *jsonschema.Schema {
 		case in.is == number, in.is == rows:
 			p.Type = "integer"
 		case in.list:
-			p.Types, p.Items = []string{"string", "array"}, &jsonschema.Schema{Type: "string"}
+			p.Type, p.Items = []string{"string", "array"}, &schema{Type: "string"}
 		default:
 			p.Type = "string"
 		}
-		s.Properties[in.name] = p
-		s.PropertyOrder = append(s.PropertyOrder, in.name)
+		s.Properties = append(s.Properties, p)
 		if in.need {
 			s.Required = append(s.Required, in.name)
 		}
