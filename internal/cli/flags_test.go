@@ -16,6 +16,7 @@ import (
 func allCommands() map[string]*cobra.Command {
 	sys := System{Env: func(string) string { return "" }}
 	root := newRoot(&sys)
+	sys.args = []string{"help"} // begins with none of them
 	for _, c := range root.Commands() {
 		sys.args = append(sys.args, c.Name())
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// addMerge adds the command that writes profiles.
-func addMerge(root *cobra.Command, sys *System) {
+// mergeCommand returns the command that writes profiles.
+func mergeCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "merge -o OUT PROFILE…",
 		Short:   "Merge profiles into one file",
@@ -29,9 +29,8 @@ func addMerge(root *cobra.Command, sys *System) {
 		GroupID: groupData,
 		Example: "  hone merge -o sum.pb.gz cpu.*.pprof\n  hone merge -o checkout.pb.gz --tag endpoint=/checkout profiles/\n  hone merge --strip -o public.hone run.hone",
 	}
-	root.AddCommand(cmd)
 	if !sys.names(cmd) {
-		return
+		return cmd
 	}
 	var q query.Query
 	var strip, keepSecrets bool
@@ -92,6 +91,7 @@ func addMerge(root *cobra.Command, sys *System) {
 		}
 		return out.with(sys, p.Write)
 	}
+	return cmd
 }
 
 const mergeHelp = `Merge profiles into one file that any pprof can read. hone pgo writes one for go build -pgo.

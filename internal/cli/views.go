@@ -25,26 +25,23 @@ import (
 	"github.com/hone-perf/hone/internal/web"
 )
 
-// addViews adds a command for each view.
-func addViews(root *cobra.Command, sys *System) {
-	for v := range views.All() {
-		switch v.Part {
-		case view.GCLog:
-			root.AddCommand(gcCommand(v, sys))
-		case view.Versions:
-			root.AddCommand(compareCommand(v, sys))
-		case view.Benchmarks:
-			root.AddCommand(benchCommand(v, sys))
-		case view.LoadRun:
-			root.AddCommand(loadCommand(v, sys))
-		case view.Trace:
-			root.AddCommand(traceCommand(v, sys))
-		case view.Metrics:
-			root.AddCommand(metricsCommand(v, sys))
-		default:
-			root.AddCommand(viewCommand(v, sys))
-		}
+// commandOf returns the command of a view.
+func commandOf(v *view.View, sys *System) *cobra.Command {
+	switch v.Part {
+	case view.GCLog:
+		return gcCommand(v, sys)
+	case view.Versions:
+		return compareCommand(v, sys)
+	case view.Benchmarks:
+		return benchCommand(v, sys)
+	case view.LoadRun:
+		return loadCommand(v, sys)
+	case view.Trace:
+		return traceCommand(v, sys)
+	case view.Metrics:
+		return metricsCommand(v, sys)
 	}
+	return viewCommand(v, sys)
 }
 
 func viewCommand(v *view.View, sys *System) *cobra.Command {

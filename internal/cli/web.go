@@ -26,8 +26,8 @@ import (
 	"github.com/hone-perf/hone/internal/web"
 )
 
-// addWeb adds the command that serves the workbench.
-func addWeb(root *cobra.Command, sys *System) {
+// webCommand returns the command that serves the workbench.
+func webCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "web PROFILE…",
 		Short:   "Explore profiles in the browser",
@@ -39,9 +39,8 @@ findings of hone advise: on the overview, in flame graphs and next to source lin
 computes them after the page is first shown.`,
 		Example: "  hone web cpu.pprof\n  hone web new.pprof --base old.pprof\n  hone web localhost:6060\n  hone web --source ~/src/shop server.hone",
 	}
-	root.AddCommand(cmd)
 	if !sys.names(cmd) {
-		return
+		return cmd
 	}
 	var q query.Query
 	flame, _ := views.Find("flame")
@@ -126,6 +125,7 @@ computes them after the page is first shown.`,
 		announce()
 		return <-ended
 	}
+	return cmd
 }
 
 // landing is the view that the page begins with: of recordings the overview, which says first what is unusual about the run.
