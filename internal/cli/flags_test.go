@@ -26,8 +26,7 @@ func allCommands() map[string]*cobra.Command {
 	return out
 }
 
-// TestOneNameForALength holds that a length is --for and a limit --budget in every command, that the names from before are hidden, and that
-// they set the same.
+// TestOneNameForALength holds that every command calls a duration --for and a limit --budget, and that the old names are hidden and set the same.
 func TestOneNameForALength(t *testing.T) {
 	old := 0
 	for name, cmd := range allCommands() {
@@ -48,7 +47,7 @@ func TestOneNameForALength(t *testing.T) {
 	}
 }
 
-// TestDocumentedFlags holds that all that help, docs and examples say of flags is what they are called now.
+// TestDocumentedFlags holds that help, docs and examples use the current names of flags.
 func TestDocumentedFlags(t *testing.T) {
 	commands := allCommands()
 	pages, err := filepath.Glob("../../*.md")
@@ -62,7 +61,7 @@ func TestDocumentedFlags(t *testing.T) {
 	texts := map[string]string{}
 	for _, p := range append(pages, more...) {
 		if filepath.Base(p) == "CHANGELOG.md" {
-			continue // it tells what things were called
+			continue // the page lists old names
 		}
 		text, err := os.ReadFile(p)
 		if err != nil {
@@ -106,8 +105,7 @@ func TestDocumentedFlags(t *testing.T) {
 	}
 }
 
-// TestGoFlags holds which of the words behind a command are flags of the go command: with one dash or with two, but for those that the
-// command has itself.
+// TestGoFlags holds which arguments of a command are flags of the go command: with one dash or two, except for the command's own flags.
 func TestGoFlags(t *testing.T) {
 	for _, tt := range []struct{ args, own, build, test string }{
 		{"-tags=x ./p", "./p", "-tags=x", ""},
@@ -129,7 +127,7 @@ func TestGoFlags(t *testing.T) {
 	}
 }
 
-// TestUnknownFlagInEveryCommand holds that every command names the flag that was probably meant.
+// TestUnknownFlagInEveryCommand holds that every command suggests the flag that was probably meant.
 func TestUnknownFlagInEveryCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, cmd := range allCommands() {
@@ -143,7 +141,7 @@ func TestUnknownFlagInEveryCommand(t *testing.T) {
 	}
 }
 
-// TestOfTestBinary holds that flags of go test behind -- are spelled as a test binary takes them, and others stay as they are.
+// TestOfTestBinary holds that flags of go test after -- become flags of a test binary, and other arguments stay as they are.
 func TestOfTestBinary(t *testing.T) {
 	got := ofTestBinary([]string{"-run", "TestA", "--count=2", "-test.v", "-own", "x", "-args", "-run"})
 	want := []string{"-test.run", "TestA", "-test.count=2", "-test.v", "-own", "x", "-args", "-run"}

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/capture"
 )
 
-// TestAskedTwice has a second signal, which timeout sends right after the first one, not end the program.
+// A second signal right after the first, as timeout sends it, does not kill the program.
 func TestAskedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
