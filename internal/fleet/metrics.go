@@ -124,7 +124,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request, who token.Who) 
 			"{"+of+`,outcome="refused"}`, n.refused.Load(), "{"+of+`,outcome="failed"}`, n.failed.Load())
 		received = append(received, "{"+of+"}", n.bytes.Load())
 	}
-	metric("hone_profiles_total", "counter", "Profiles that came in, by tenant and what became of them.", profiles...)
+	metric("hone_profiles_total", "counter", "Received profiles, by tenant and outcome.", profiles...)
 	metric("hone_profile_bytes_total", "counter", "Bytes of profiles that were stored, as they came in.", received...)
 	if s.Rules != nil {
 		var values []any

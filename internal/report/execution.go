@@ -189,7 +189,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	}
 	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).With("metric", "blocked").For("the same as a flame graph")}
 	if e.Requests > 0 {
-		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones have more of"))
+		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones spend more time on"))
 	}
 	if e.Slowest != nil {
 		next = append(next, during(e.At, "request", e.Ref).Of("slowest").For("what the slowest request waited for"))

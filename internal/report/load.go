@@ -93,7 +93,7 @@ func (l *Load) Blocks() iter.Seq[Block] {
 	for _, a := range l.Slow {
 		if a.Request != nil {
 			at := a.trace()
-			next = append(next, during(at, "request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), during(at, "requests", l.Ref).For("what slow requests have more of"))
+			next = append(next, during(at, "request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), during(at, "requests", l.Ref).For("what slow requests spend more time on"))
 			break
 		}
 	}

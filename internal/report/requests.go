@@ -63,7 +63,7 @@ type RequestLine struct {
 	Open    bool   `json:"not_ended,omitempty"`    // it had not ended by the end of the trace
 }
 
-// A RequestTail says what slow requests have more of than those around the median, per request.
+// A RequestTail says what slow requests spend more time on than those around the median, per request.
 type RequestTail struct {
 	Slow       int           `json:"slow_requests"`
 	Of         int           `json:"of_slow_requests"` // the slowest, of which Slow are looked at
@@ -103,7 +103,7 @@ func (t *RequestTail) summary(work Work) Phrase {
 	return append(slow, ", ", Nanos(t.SlowTook), " each, beside ", t.Middle, " around the median, ", Nanos(t.MiddleTook), " each; times are per ", string(work))
 }
 
-// Blocks shows the handlers, what the slow requests have more of, and the slowest.
+// Blocks shows the handlers, what slow requests spend more time on, and the slowest requests.
 func (r *Requests) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{[]Phrase{{counted(r.Of, string(r.Work)), " in ", Nanos(r.Length), " of trace"}}}}
 	h := Table{Title: r.Work.named() + "s", Columns: []Column{
@@ -138,7 +138,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	}
 	if t := r.Tail; t != nil {
 		tail := Table{
-			Title:   "what the slow " + string(r.Work) + "s have more of",
+			Title:   "what the slow " + string(r.Work) + "s spend more time on",
 			Summary: t.summary(r.Work),
 			Columns: []Column{{Name: "more", Unit: nanos}, {Name: "slow", Unit: nanos}, {Name: "median", Unit: nanos}, {Name: "what"}, {Name: "in goroutines of"}},
 		}

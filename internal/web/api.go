@@ -296,7 +296,7 @@ func (s *Server) hintOf(err error) string {
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, &none):
-		return "the name is a regexp; filters may have removed what it matches"
+		return "the name is a regexp; filters may have removed the functions that it matches"
 	}
 	if next := hint.Next(err); next != nil {
 		return next.Spell(s.opt.By)

@@ -30,7 +30,7 @@ func Listen(addr string, remote bool) (net.Listener, error) {
 	case !remote:
 		return nil, fmt.Errorf("listening at %s: other machines could reach that", addr)
 	case ip != nil && ip.IsUnspecified():
-		return nil, fmt.Errorf("listening at %s: name the address that others use", addr)
+		return nil, fmt.Errorf("listening at %s: give the address at which other machines reach this one", addr)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {

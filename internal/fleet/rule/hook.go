@@ -103,7 +103,7 @@ func (s *sender) told(e *event.Event, err error) {
 		e.Told = append(all, t)
 	})
 	if err != nil {
-		s.w.opt.Log.Error("noting what became of a webhook", "event", e.ID, "err", err)
+		s.w.opt.Log.Error("logging the outcome of a webhook", "event", e.ID, "err", err)
 	}
 }
 

@@ -316,7 +316,7 @@ func (s *Shelf) room(e *Entry) error {
 	var leave []*Entry
 	for ; bytes > s.Bytes || kept > s.Count; mine = mine[1:] {
 		if len(mine) == 0 {
-			return fmt.Errorf("%w: with this recording, those that are kept for ever would be %d of %s; there is room for %s, and for %d",
+			return fmt.Errorf("%w: with this one, %d recordings of %s would be kept forever; the limit is %s and %d recordings",
 				store.ErrFull, kept, unit.Size(bytes), unit.Size(s.Bytes), s.Count)
 		}
 		kept, bytes = kept-1, bytes-mine[0].Size

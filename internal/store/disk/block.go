@@ -323,7 +323,7 @@ type segmentError struct {
 }
 
 func (e *segmentError) Error() string {
-	return fmt.Sprintf("segment %s: %v; what it held is missing", e.file, e.err)
+	return fmt.Sprintf("segment %s: %v; its profiles are missing", e.file, e.err)
 }
 
 func (e *segmentError) Unwrap() error { return e.err }
