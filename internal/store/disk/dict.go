@@ -182,7 +182,7 @@ func setKey(b []byte, s profile.LabelSet) []byte {
 }
 
 // maxValues is the maximum number of values of a sample label in a service per day. More values are usually IDs of requests, which appear once. They
-// are replaced by "overflow".
+// are replaced by "__overflow__".
 const (
 	maxValues = 2000
 	overflow  = "__overflow__"
