@@ -141,8 +141,8 @@ func TestUnknownFlagInEveryCommand(t *testing.T) {
 	}
 }
 
-// TestOfTestBinary holds that flags of go test after -- become flags of a test binary, and other arguments stay as they are.
-func TestOfTestBinary(t *testing.T) {
+// TestTestBinaryFlags holds that flags of go test after -- become flags of a test binary, and other arguments stay as they are.
+func TestTestBinaryFlags(t *testing.T) {
 	got := ofTestBinary([]string{"-run", "TestA", "--count=2", "-test.v", "-own", "x", "-args", "-run"})
 	want := []string{"-test.run", "TestA", "-test.count=2", "-test.v", "-own", "x", "-args", "-run"}
 	if !slices.Equal(got, want) {

@@ -16,8 +16,8 @@ func TestCommandLinesAreKeptWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestFlagsOfASide holds that go build flags in --old-flags and --new-flags apply to one side, and other build flags to both.
-func TestFlagsOfASide(t *testing.T) {
+// TestSideFlags holds that go build flags in --old-flags and --new-flags apply to one side, and other build flags to both.
+func TestSideFlags(t *testing.T) {
 	var f settingFlags
 	cmd := &cobra.Command{}
 	f.add(cmd.Flags())

@@ -12,7 +12,7 @@ import (
 )
 
 // A second signal right after the first, as timeout sends it, does not kill the program.
-func TestAskedTwice(t *testing.T) {
+func TestSecondSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan os.Signal, 1)

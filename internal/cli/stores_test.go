@@ -314,7 +314,7 @@ func TestWhyAllocStore(t *testing.T) {
 }
 
 // Profiles from other senders may count other things than Go's profiles of the same kind, or be of a kind that hone cannot show.
-func TestStoreOfOthers(t *testing.T) {
+func TestForeignProfiles(t *testing.T) {
 	s := serveStore(t, nil)
 	folded := filepath.Join(s.dir, "a.folded")
 	if err := os.WriteFile(folded, []byte("main;walk 2\nmain 3\n"), 0o600); err != nil {
@@ -561,7 +561,7 @@ func TestStoreHasNoCode(t *testing.T) {
 }
 
 // hone services says what is unknown, and what to do when there are no services.
-func TestServicesWithout(t *testing.T) {
+func TestServicesWithoutData(t *testing.T) {
 	s := serveStore(t, nil)
 	if code, out := s.hone("", "services", "--csv"); code != 0 || !regexp.MustCompile(`(?m)^\d+\.\d+,[^,]*,,,\d+,\d+,\d+,`).MatchString(out) {
 		t.Errorf("without heap profiles, there are no bytes: %d %s", code, out)
