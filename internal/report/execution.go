@@ -400,7 +400,7 @@ func (x *Idle) Blocks() iter.Seq[Block] {
 	if len(x.Rows) < x.Of {
 		list = append(list, Note{Phrase{"the first ", len(x.Rows), " of ", x.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	} else if left*100 > x.Idle {
-		list = append(list, Note{Phrase{"another ", Nanos(left), " is of Ps that stayed idle to the end, or were never used"}})
+		list = append(list, Note{Phrase{"another ", Nanos(left), " is idle time of Ps that stayed idle to the end, or were never used"}})
 	}
 	for _, n := range x.Notes {
 		list = append(list, Note{Phrase{n}})

@@ -267,7 +267,7 @@ func (f *Fixes) next() Commands {
 		again.Behind = f.Arguments
 		c.Items = append(c.Items, again)
 	case f.Branch != "":
-		c.Items = append(c.Items, git("log", "-p", f.Branch).For("the commits"), git("merge", f.Branch).For("takes them over"))
+		c.Items = append(c.Items, git("log", "-p", f.Branch).For("the commits"), git("merge", f.Branch).For("merges them"))
 	default:
 		c.Items = append(c.Items, git("diff").For("what was written"), hint.Ask("prove").For("all of it again, with more time"))
 	}
