@@ -377,7 +377,7 @@ func TestABOracleNoTLS(t *testing.T) {
 }
 
 // What is meant to differ does, and as docs/compat-ab.md says.
-func TestABMeantToDiffer(t *testing.T) {
+func TestABIntendedDifferences(t *testing.T) {
 	program := abProgram(t)
 	for _, test := range []struct {
 		id, args     string

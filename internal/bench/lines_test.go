@@ -51,7 +51,7 @@ func TestReadEndlessLine(t *testing.T) {
 }
 
 // Behind a line that is too long, text goes on as it was, also in UTF-16.
-func TestReadBehindLongLine(t *testing.T) {
+func TestReadAfterLongLine(t *testing.T) {
 	wide := func(order binary.AppendByteOrder, text string) (b []byte) {
 		for _, u := range utf16.Encode([]rune("\ufeff" + text)) {
 			b = order.AppendUint16(b, u)

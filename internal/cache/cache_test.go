@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 )
 
-// TestDoMakesApart holds that whoever wants one value need not wait for another one to be made, and that a value which several want is
+// TestDoMakesKeysConcurrently holds that whoever wants one value need not wait for another one to be made, and that a value which several want is
 // made once.
-func TestDoMakesApart(t *testing.T) {
+func TestDoMakesKeysConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string, int](8, nil)
 		end := make(chan bool)
@@ -37,8 +37,8 @@ func TestDoMakesApart(t *testing.T) {
 	})
 }
 
-// TestDoKeepsNoFailure holds that an error, or a panic, is for those who wait for it and nobody else.
-func TestDoKeepsNoFailure(t *testing.T) {
+// TestDoForgetsErrors holds that an error, or a panic, is for those who wait for it and nobody else.
+func TestDoForgetsErrors(t *testing.T) {
 	c := New[string, int](8, nil)
 	broken := errors.New("broken")
 	if _, err := c.Do("a", func() (int, error) { return 1, broken }); err != broken {

@@ -9,9 +9,9 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// TestFiguresBesideTheRecorder holds that figures from outside get to the lines of their time, and that lines that have them, or are torn,
-// stay as they are.
-func TestFiguresBesideTheRecorder(t *testing.T) {
+// TestMetricsFromOutside adds metrics measured from outside to the lines with the same time. Lines that have them already, and a torn line, stay as
+// they are.
+func TestMetricsFromOutside(t *testing.T) {
 	const text = `{"t":100,"process/cpu":0.5}
 {"t":1100,"process/cpu":1}
 {"t":2100,"process/cpu":2,"process/rss":5}

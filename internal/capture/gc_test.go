@@ -80,7 +80,7 @@ func TestGC(t *testing.T) {
 	}
 }
 
-func TestGCOfNothing(t *testing.T) {
+func TestGCProgramNotFound(t *testing.T) {
 	_, _, err := GC(context.Background(), Program{Args: []string{"no-such-program-anywhere"}})
 	if !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("err is %v", err)

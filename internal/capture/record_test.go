@@ -321,9 +321,8 @@ func TestRecordMistakes(t *testing.T) {
 	}
 }
 
-// Of what was built before, there is what can be seen from outside.
-// Trouble is told of when it is noticed, whoever notices it.
-func TestTroubleIsTold(t *testing.T) {
+// A condition of --when is reported as soon as the recorder or hone notices it.
+func TestConditionsAreReported(t *testing.T) {
 	needs(t, "go", "sh")
 	dir := work(t, "garbage.txtar")
 	when, err := ParseConditions("rss>1MB")

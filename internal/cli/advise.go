@@ -93,10 +93,10 @@ func (f *priceFlag) String() string {
 
 func (f *priceFlag) Type() string { return "PRICE" }
 
-// coreHourHelp is what the flag for it is good for.
+// coreHourHelp is the help of the flag that takes a priceFlag.
 const coreHourHelp = "`PRICE` of a core for an hour; for profiles from a store, findings then say what they cost in a month"
 
-// adviseBudget is how long what is run in the place of benchmarks may take, when nothing is said.
+// adviseBudget is the default time limit for the tests that hone advise runs in packages without benchmarks.
 const adviseBudget = 2 * time.Minute
 
 func adviseCommand(sys *System) *cobra.Command {
@@ -107,7 +107,7 @@ func adviseCommand(sys *System) *cobra.Command {
 		Long:               adviseHelp,
 		Example:            adviseExamples,
 		GroupID:            groupAdvise,
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -132,7 +132,7 @@ func adviseCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// A shareFlag is a share of a whole, such as 5% or 0.05. Not given it is 0, and -1 when 0 was given.
+// A shareFlag is a part of a whole, such as 5% or 0.05. It is 0 when the flag is not given, and -1 when the user gave 0.
 type shareFlag struct {
 	v    float64
 	text string
@@ -150,7 +150,7 @@ func (f *shareFlag) Set(text string) error {
 func (f *shareFlag) String() string { return f.text }
 func (f *shareFlag) Type() string   { return "SHARE" }
 
-// findingFormats are the formats that only findings have.
+// findingFormats are the formats that only advise can write.
 var findingFormats = []string{"vim", "github", "sarif"}
 
 func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, args []string) error {
@@ -254,7 +254,7 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	return nil
 }
 
-// noLength refuses --for where benchmarks are run: they end when they have run.
+// noLength refuses --for with benchmarks, which end when all of them have run.
 func noLength(cmd *cobra.Command) error {
 	for _, name := range []string{lengthFlag, "seconds"} {
 		if cmd.Flags().Changed(name) {
@@ -283,7 +283,7 @@ func moduleDir(sys *System, source string) (string, error) {
 	return dir, nil
 }
 
-// arePackages reports whether arguments name packages, rather than what was measured.
+// arePackages reports whether all arguments name packages, rather than recordings or profiles.
 func arePackages(sys *System, args []string) bool {
 	for _, a := range args {
 		if strings.HasSuffix(a, "...") {

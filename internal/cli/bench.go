@@ -46,14 +46,14 @@ const benchExamples = `  hone bench ./codec -bench=Encode
   go test -bench . -count 10 | hone bench -
   git log -1 | hone bench -`
 
-// benchFlags are the flags of hone bench that are about running.
+// benchFlags are the flags of hone bench that control a run.
 type benchFlags struct {
 	save, history, noProfile bool
 	raw                      string
 	keepSecrets              bool
 }
 
-// benchCommand is the command of the view about benchmark lines, which runs benchmarks, too.
+// benchCommand is the command of the view of benchmark lines. It can also run the benchmarks.
 func benchCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                "bench [PACKAGE… | FILE…]",
@@ -61,7 +61,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 		Long:               benchHelp,
 		Example:            benchExamples,
 		GroupID:            groupProve,
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -84,7 +84,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 			return err
 		}
 		if q.Limit == 0 && (out.format == "csv" || out.format == "json") {
-			q.Limit = -1 // programs want them all
+			q.Limit = -1 // scripts want all rows
 		}
 		if !f.history && !areLines(args) {
 			return benchRun(cmd, sys, out, &f, q, build, test, args)
@@ -113,7 +113,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	return cmd
 }
 
-// areLines reports whether arguments name what was measured, rather than packages.
+// areLines reports whether arguments name files with results, rather than packages to run.
 func areLines(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		if a == "-" || strings.HasSuffix(a, ".hone") || strings.HasSuffix(a, ".txt") {
@@ -124,7 +124,7 @@ func areLines(args []string) bool {
 	})
 }
 
-// benchLook shows what was measured.
+// benchLook shows the results in files.
 func benchLook(sys *System, out output, q query.Query) error {
 	if len(q.Refs) == 1 {
 		rec, err := benchOf(sys, q.Refs[0])
@@ -148,7 +148,7 @@ func benchLook(sys *System, out output, q query.Query) error {
 	return out.write(sys, r)
 }
 
-// benchOf reads benchmark lines.
+// benchOf reads the benchmark lines of a file or a recording.
 func benchOf(sys *System, ref string) (*recording.Recording, error) {
 	rec, _, err := openPart(sys, view.Benchmarks, ref)
 	var none *open.NoPartError
@@ -158,11 +158,11 @@ func benchOf(sys *System, ref string) (*recording.Recording, error) {
 	case err != nil:
 		return nil, openHints(err)
 	}
-	rec.Close() // what is asked about was read
+	rec.Close() // openPart has read the results already
 	return rec, rec.Check()
 }
 
-// benchAnswer shows what benchmarks measured.
+// benchAnswer shows the results of one recording.
 func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recording, next []hint.Command) error {
 	r, err := benchview.Bench([]*recording.Recording{rec}, q)
 	switch {
@@ -179,7 +179,7 @@ func benchAnswer(sys *System, out output, q query.Query, rec *recording.Recordin
 	return out.write(sys, b)
 }
 
-// lookBench is a first look at a file of benchmark lines.
+// lookBench is the first look at a file of benchmark lines.
 func lookBench(sys *System, out output, rec *recording.Recording) error {
 	next := []hint.Command{hint.Ask("bench", rec.Ref).With("csv", "").For("all numbers, for scripts")}
 	if rec.Manifest == nil && recording.Benchmarks.In(rec).Results[0].Get("side") == "" { // it is not a table with both sides
@@ -188,5 +188,5 @@ func lookBench(sys *System, out output, rec *recording.Recording) error {
 	return benchAnswer(sys, out, query.Query{View: "bench", Refs: []string{rec.Ref}, Limit: lookBenchmarks}, rec, next)
 }
 
-// lookBenchmarks is how many benchmarks a first look shows.
+// lookBenchmarks is the number of benchmarks in a first look.
 const lookBenchmarks = 20

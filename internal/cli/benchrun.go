@@ -26,10 +26,10 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// usualRounds is how often each benchmark runs when nobody says. It takes 6 for an interval.
+// usualRounds is the default number of runs of each benchmark. An interval needs at least 6.
 const usualRounds = 10
 
-// benchRun runs benchmarks, keeps what they measure, and shows it.
+// benchRun runs benchmarks, saves the results, and shows them.
 func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q query.Query, build, test, packages []string) error {
 	run, err := benchmarksOf("bench", build, test, packages)
 	if err != nil {
@@ -42,10 +42,10 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	}
 	if temporary != "" {
 		defer os.RemoveAll(temporary)
-		run.NoProfile = true // nobody would see them
+		run.NoProfile = true // the recording is removed, so nobody would see the profiles
 	}
 	if f.raw != "" {
-		// Before hours of work rather than behind them.
+		// Fail before hours of measuring, not after them.
 		if file, err := os.OpenFile(f.raw, os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
 			return err
 		} else if err := file.Close(); err != nil {
@@ -105,8 +105,7 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	return nil
 }
 
-// benchmarksOf reads the flags of go test that are about benchmarks, for a command that runs some. A Count of 0 is that nobody
-// said how often.
+// benchmarksOf reads the flags of go test that are about benchmarks. Count is 0 when -count is not given.
 func benchmarksOf(command string, build, test, packages []string) (capture.Benchmarks, error) {
 	run := capture.Benchmarks{Packages: packages, Flags: build}
 	takes := "-bench, -benchtime, -cpu, -short, -skip"
@@ -126,7 +125,7 @@ func benchmarksOf(command string, build, test, packages []string) (capture.Bench
 			run.Count = n
 		case slices.Contains([]string{"benchtime", "cpu", "short", "skip"}, name):
 			run.Args = append(run.Args, t)
-		case name == "benchmem": // it is measured anyway
+		case name == "benchmem": // allocations are always measured
 		case name == "run":
 			if value != "XXX" && value != "^$" && value != "NONE" {
 				return run, usagef("hone record --test PKG runs tests, and other commands take the recording", "%s runs only benchmarks and does not take -run=%s", command, value)
@@ -138,7 +137,7 @@ func benchmarksOf(command string, build, test, packages []string) (capture.Bench
 	return run, nil
 }
 
-// benchFile says where the recording goes; into a temporary folder when nobody wants it.
+// benchFile returns the file for the recording. It is in a temporary folder when the user does not keep the recording.
 func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (file, temporary string, err error) {
 	isRecording := strings.HasSuffix(out.file, ".hone")
 	switch {
@@ -154,7 +153,7 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 		}
 		return filepath.Join(dir, time.Now().UTC().Format("20060102-150405.000")+".hone"), "", nil
 	case isRecording:
-		// The answer is shown as well.
+		// The recording goes to the file; the answer still goes to standard output.
 		file, out.file = out.file, ""
 		if _, err := os.Stat(file); err == nil {
 			return "", "", withHint(fmt.Errorf("%s: file already exists", file), "choose another name with -o, or remove the file")
@@ -177,7 +176,7 @@ func historyDir(ctx context.Context, sys *System) (string, error) {
 	return filepath.Join(dir, "hone", "bench"), nil
 }
 
-// savedRuns lists the history of the repository, the oldest first.
+// savedRuns lists the history of the repository, oldest first.
 func savedRuns(ctx context.Context, sys *System) ([]string, error) {
 	dir, err := historyDir(ctx, sys)
 	if err != nil {
@@ -190,7 +189,7 @@ func savedRuns(ctx context.Context, sys *System) ([]string, error) {
 	if len(files) == 0 {
 		return nil, withHint(errors.New("no benchmark run was saved in this repository"), "hone bench --save runs benchmarks and saves the results")
 	}
-	slices.Sort(files) // they are named by their times
+	slices.Sort(files) // their names are times
 	for i, f := range files {
 		if rel, err := filepath.Rel(sys.Dir, f); err == nil && filepath.IsLocal(rel) {
 			files[i] = rel
@@ -217,7 +216,7 @@ func copyLines(to, from string) error {
 	})
 }
 
-// benchError says why nothing was measured.
+// benchError explains why no benchmark ran.
 func benchError(err error, packages []string, run capture.Benchmarks) error {
 	var wrong *gocmd.Error
 	where := strings.Join(packages, " ")

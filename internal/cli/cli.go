@@ -48,7 +48,7 @@ const (
 	exitGate      = 3 // the answer crosses a gate that the user set
 	exitUndecided = 4 // there is no answer, and the user asked to be told
 
-	exitInterrupted = 130 // the user ended it, as shells say that; what is shown is what had been done
+	exitInterrupted = 130 // interrupted by the user, with the code that shells use; the output has what was done so far
 )
 
 // A System is what a command may touch.
@@ -57,33 +57,32 @@ type System struct {
 	Out, Err io.Writer
 	Env      func(string) string
 	Dir      string         // current folder
-	Zone     *time.Location // that times are shown in
+	Zone     *time.Location // time zone of times on display
 
 	args      []string
-	unwritten error // why the help could not be written
-	partial   bool  // a profile that was named, or a part of a recording, could not be read, and the answer is of the others
+	unwritten error // error of writing the help
+	partial   bool  // a profile or a part of a recording could not be read, so the answer lacks it
 }
 
-// names reports whether the command line may be about a command, which then gets its flags. Hundreds of flags that nobody
-// will look at take time, so other commands are only there to be listed in help.
+// names reports whether the command line may call cmd. Only then cmd gets its flags: making the hundreds of flags of all commands takes time, and the
+// other commands are only listed in help.
 func (s *System) names(cmd *cobra.Command) bool {
 	if slices.ContainsFunc(s.args, func(arg string) bool { return arg == cmd.Name() || slices.Contains(cmd.Aliases, arg) }) {
 		return true
 	}
-	cmd.RunE = func(*cobra.Command, []string) error { return nil } // makes it a command for help
+	cmd.RunE = func(*cobra.Command, []string) error { return nil } // cobra lists only commands that can run
 	return false
 }
 
-// OS returns the real thing.
+// OS returns the System of this process.
 func OS() System {
-	dir, _ := os.Getwd() // commands that need it say that there is none
+	dir, _ := os.Getwd() // commands that need the folder report that it is missing
 	return System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Zone: time.Local}
 }
 
-// Interruptible returns a context that ends with the first interrupt, or when hone is asked to end; the second time ends
-// the program. When interrupts are ignored, as in what a script runs in the background, they stay so, for us and for what
-// we run. A command that only reads starts nothing that would outlive it: there the first time ends the program, also while it
-// waits for a pipe that nobody writes to.
+// Interruptible returns a context that ends with the first interrupt or SIGTERM; the second one kills hone. If interrupts are ignored, as in
+// background jobs of a script, hone and its child processes go on ignoring them. Commands that only read start nothing that would outlive hone: for
+// them, the first signal kills hone, even while it waits for input on a pipe.
 func Interruptible(args []string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if onlyReads(args) {
@@ -93,15 +92,15 @@ func Interruptible(args []string) (context.Context, context.CancelFunc) {
 	if signal.Ignored(os.Interrupt) {
 		signals = signals[1:]
 	}
-	// From here on, not a moment later: a server that has printed its address may be asked to end right away.
+	// Listen before anything runs: a server can get a signal as soon as it has printed its address.
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, signals...)
 	go endWhenAsked(ctx, asked, cancel, func() { signal.Stop(asked) })
 	return ctx, cancel
 }
 
-// endWhenAsked ends what is being done at the first signal, and stops listening, so that the next one ends the program: who asks twice does
-// not want to wait. Two at once are one: timeout(1) signals its child, and then the group of the child.
+// endWhenAsked ends the context at the first signal and then stops listening, so that a second signal kills hone. It counts two signals at the same
+// time as one: timeout(1) signals its child and then the process group of the child.
 func endWhenAsked(ctx context.Context, asked <-chan os.Signal, cancel, stop func()) {
 	select {
 	case <-asked:
@@ -112,7 +111,7 @@ func endWhenAsked(ctx context.Context, asked <-chan os.Signal, cancel, stop func
 	stop()
 }
 
-// onlyReads reports whether a command runs and serves nothing, and leaves nothing behind when it is cut off.
+// onlyReads reports whether a command only reads: it runs no program, serves nothing, and leaves nothing behind when killed.
 func onlyReads(args []string) bool {
 	if len(args) == 0 || slices.Contains(args, "--") {
 		return false
@@ -130,7 +129,7 @@ func onlyReads(args []string) bool {
 	return ok && (v.Part == view.Profile || v.Part == view.Metrics || v.Part == view.GCLog || v.Part == view.Trace)
 }
 
-// width returns the number of columns of the terminal that w is, or 0 when it is none.
+// width returns the number of columns of the terminal w, or 0 if w is not a terminal.
 func width(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -142,12 +141,12 @@ func width(w io.Writer) int {
 	return 80
 }
 
-// Main runs the command that args ask for and returns its exit code.
+// Main runs the command that args name and returns its exit code.
 func Main(ctx context.Context, sys System, args []string) int {
 	tuneGC(sys, args)
 	defer scratch.Clean()
 	if len(args) > 0 {
-		// The flags of other tools are not ours.
+		// These commands parse the flags of the tools that they replace.
 		switch args[0] {
 		case "pprof":
 			return pprof.Main(ctx, pprof.System{In: sys.In, Out: sys.Out, Err: sys.Err, Env: sys.Env}, args[1:])
@@ -171,7 +170,7 @@ func Main(ctx context.Context, sys System, args []string) int {
 	}
 	switch {
 	case err == nil && sys.partial:
-		return exitFailed // a script does not read notes
+		return exitFailed // scripts do not read notes, so the exit code has to say it
 	case err == nil:
 		return exitDone
 	}
@@ -204,8 +203,8 @@ func Main(ctx context.Context, sys System, args []string) int {
 	return exitFailed
 }
 
-// finished returns what a command ends with that has shown what it has: err, or that the user ended it before it was done. Then
-// nobody may take the answer for a whole one, least of all a gate.
+// finished returns err, or an error if the user interrupted a command that has shown its answer. An incomplete answer must not exit with 0, and must
+// not pass a gate.
 func finished(ctx context.Context, err error) error {
 	var gate *exited
 	if ctx.Err() != nil && (err == nil || errors.As(err, &gate)) {
@@ -214,11 +213,10 @@ func finished(ctx context.Context, err error) error {
 	return err
 }
 
-// tuneGC sets how much garbage may pile up, unless the environment says. Beside a large file it is little: most of the
-// heap is then columns without pointers, which cost the collector next to nothing. But each time it begins, it wakes threads and stops those
-// that work, so it does not begin before there is about as much as such a profile takes: to begin at 24 MB took a tenth of the time, for no
-// less memory. Beside small files it is 40 MB: a command that ends after a tenth of a second would spend a tenth of that on collecting
-// what its end makes free.
+// tuneGC sets how much garbage may pile up, unless GOGC or GOMEMLIMIT is set. With a large profile, the first collection starts when the heap is
+// about as large as that profile takes. Most of such a heap is columns without pointers, which cost the collector little, but each cycle wakes
+// threads and stops the workers: starting at 24 MB took a tenth of the time and saved no memory. With small files, the first collection starts at 40
+// MB: a command of a tenth of a second would spend a tenth of that on freeing memory which exit frees anyway.
 func tuneGC(sys System, args []string) {
 	if sys.Env("GOGC") != "" {
 		return
@@ -227,7 +225,7 @@ func tuneGC(sys System, args []string) {
 	large := size > manyBytes
 	switch {
 	case len(args) == 0:
-	case args[0] == "web": // it sets this anew once all is read, which must not be undone behind that
+	case args[0] == "web": // hone web sets its own value after loading, and this must not overwrite it
 		if large {
 			debug.SetGCPercent(15)
 		}
@@ -241,10 +239,10 @@ func tuneGC(sys System, args []string) {
 	}
 }
 
-// profileIn returns how large the largest profile is that a command line names, as far as that can be told, and whether it is packed.
+// profileIn returns the size of the largest profile on the command line, as far as it can be known, and whether it is compressed.
 func profileIn(args []string) (size int64, packed bool) {
 	if len(args) > 0 && slices.Contains([]string{"gc", "bench"}, args[0]) {
-		return 0, false // lines of text, of which little is kept
+		return 0, false // text lines, of which hone keeps little
 	}
 	for _, a := range args {
 		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() && st.Size() > size {
@@ -256,14 +254,14 @@ func profileIn(args []string) (size int64, packed bool) {
 	return size, packed
 }
 
-// manyBytes is the size from which on a file is large.
+// manyBytes is the size above which a file is large.
 const manyBytes = 8 << 20
 
-// largestProfile returns how large the profile in a file of some size can be, or the largest in a recording, and whether it is packed with gzip or
-// zstd. Thousands of small profiles are not a large one.
+// largestProfile returns the possible size of the profile in a file, or of the largest one in a recording, and whether it is compressed with gzip or
+// zstd. Thousands of small profiles do not count as a large one.
 func largestProfile(name string, size int64) (largest int64, packed bool) {
 	if size <= manyBytes {
-		return size, false // no matter
+		return size, false // compression makes no difference for small files
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -274,30 +272,29 @@ func largestProfile(name string, size int64) (largest int64, packed bool) {
 		return recording.LargestProfile(f, size), true
 	}
 	if source.IsTrace(name) {
-		return 0, false // it is read bit by bit
+		return 0, false // read as a stream
 	}
 	var head [4]byte
 	n, _ := io.ReadFull(f, head[:])
 	return size, profile.IsPacked(head[:n])
 }
 
-// collectLater keeps the collector from running before there is something worth collecting, and then lets that percentage of
-// what is in use pile up.
+// collectLater delays the first collection until the heap has enough bytes. After it, the garbage may grow to percent of the live heap.
 func collectLater(enough int64, percent int) {
 	if debug.SetMemoryLimit(-1) != math.MaxInt64 {
 		debug.SetGCPercent(percent)
-		return // the environment says how much there may be
+		return // GOMEMLIMIT is set
 	}
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(enough)
-	// What nobody holds tells when the first collection has been.
+	// The cleanup of an unreachable object runs after the first collection.
 	runtime.AddCleanup(new([32]byte), func(struct{}) {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(math.MaxInt64)
 	}, struct{}{})
 }
 
-// A usageError says that hone was called in a way it does not understand.
+// A usageError reports a wrong command line.
 type usageError struct {
 	err  error
 	hint string
@@ -310,15 +307,15 @@ func usagef(hint, format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...), hint}
 }
 
-// withHint returns err with a next step: words, and what to set or to run, which each front spells in its own way.
+// withHint returns err with a next step. The step consists of words, options and commands; each front end spells options and commands in its own way.
 func withHint(err error, next ...any) error { return &hint.Error{Err: err, Next: next} }
 
-// hints returns what can be done about err, as a front words it.
+// hints returns the next steps for err, spelled by a front end.
 func hints(err error, by hint.Speller) []string {
 	var out []string
 	var wrong *usageError
 	var bad *badValue
-	_, typed := by.(flagSpeller) // by somebody who can ask for help with flags
+	_, typed := by.(flagSpeller) // the reader can type flags, and so ask for their help
 	if errors.As(err, &wrong) && wrong.hint != "" && (typed || !errors.As(err, &bad)) {
 		out = append(out, wrong.hint)
 	}
@@ -328,7 +325,7 @@ func hints(err error, by hint.Speller) []string {
 		out = append(out, "install Go (https://go.dev/doc/install), or add the folder of the go command to PATH")
 	}
 	var knows hint.Knows
-	for rest := err; errors.As(rest, &knows); { // the command may know a step, and what it called another one
+	for rest := err; errors.As(rest, &knows); { // an error and the error that it wraps may both have a hint
 		out = append(out, knows.Hint().Spell(by))
 		rest = nil
 		if inner, ok := knows.(interface{ Unwrap() error }); ok {
@@ -350,7 +347,7 @@ func hints(err error, by hint.Speller) []string {
 		out = append(out, "a program writes its CPU profile in pprof.StopCPUProfile; os.Exit and log.Fatal skip deferred calls of it")
 	}
 	var format *profile.FormatError
-	if errors.As(err, &format) && format.Detail != "" && next == nil { // a hint about what the file is instead says more
+	if errors.As(err, &format) && format.Detail != "" && next == nil { // a hint about the actual kind of the file is more useful
 		out = append(out, format.Detail)
 	}
 	return out
@@ -467,13 +464,13 @@ func newRoot(sys *System) *cobra.Command {
 		w := bufio.NewWriter(sys.Out)
 		help(cmd, w, width(sys.Out))
 		if err := w.Flush(); !isBrokenPipe(err) {
-			sys.unwritten = err // cobra takes none from here
+			sys.unwritten = err // cobra has no way to return this error
 		}
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd == root && !strings.HasPrefix(sys.args[0], "-") {
 			if wrong := knowCommand(root, sys.args[0]); wrong != nil {
-				return wrong // its flags are unknown because it is
+				return wrong // the command is unknown; its flags are unknown for that reason alone
 			}
 		}
 		return orPprof(cmd, sys.args, flagError(cmd, err))

@@ -84,7 +84,7 @@ type compareFlags struct {
 	noWhy    bool
 	commands []string
 	load     string
-	server   []string // its arguments
+	server   []string // arguments of the server
 	settings settingFlags
 
 	keepSecrets bool
@@ -98,7 +98,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 		Long:               compareHelp,
 		Example:            compareExamples,
 		GroupID:            groupProve,
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -158,7 +158,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
-		// The answer is shown as well.
+		// The recording goes to the file; the answer still goes to standard output.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
 			return withHint(fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file")
@@ -262,7 +262,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	return err
 }
 
-// compareBenchFiles compares two files of benchmark lines, if they are that.
+// compareBenchFiles compares two files of benchmark lines, if both args are such files.
 func compareBenchFiles(sys *System, out output, f *compareFlags, old, new string) (bool, error) {
 	before, err := open.Lines(old)
 	if before == nil || err != nil {
@@ -278,7 +278,7 @@ func compareBenchFiles(sys *System, out output, f *compareFlags, old, new string
 	return true, showCompare(sys, out, f, after, before)
 }
 
-// compared shows a comparison that was recorded.
+// compared shows a recorded comparison.
 func compared(sys *System, out output, f *compareFlags, ref string) error {
 	rec, _, err := openPart(sys, view.Versions, ref)
 	var none *open.NoPartError
@@ -295,7 +295,7 @@ func compared(sys *System, out output, f *compareFlags, ref string) error {
 	return showCompare(sys, out, f, rec)
 }
 
-// lookCompare is a first look at a comparison that was recorded.
+// lookCompare is the first look at a recorded comparison.
 func lookCompare(sys *System, out output, rec *recording.Recording) error {
 	r, err := benchview.Compare([]*recording.Recording{rec}, query.Query{View: "compare"})
 	if err != nil {
@@ -322,7 +322,7 @@ func showCompare(sys *System, out output, f *compareFlags, in ...*recording.Reco
 	return gateOf(sys, f.gate, r.(*report.Compare))
 }
 
-// runs reports whether something is going to be run, rather than read.
+// runs reports whether hone compare runs something, rather than reads files.
 func runs(f *compareFlags, args []string) bool {
 	if f.commands != nil || f.load != "" || len(args) == 0 {
 		return true
@@ -348,7 +348,7 @@ func measured(d *recording.Duel) bool {
 	return false
 }
 
-// gateOf returns the exit code that a gate asks for.
+// gateOf returns an error with the exit code of --gate, or nil if the comparison passes the gate.
 func gateOf(sys *System, gate string, c *report.Compare) error {
 	if gate == "" {
 		return nil
@@ -358,7 +358,7 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 	failed := len(c.FailedByChange())
 	open := fmt.Sprintf("%d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))
 	if unclear > 0 {
-		// A line like "Unit widgets better=lower" in what a benchmark prints says it.
+		// Benchmarks can print it as a line such as "Unit widgets better=lower".
 		open += fmt.Sprintf(", %d changed in units where it is unknown whether more is better", unclear)
 	}
 	switch {
@@ -375,7 +375,7 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 	return nil
 }
 
-// shareOf reads 2%, or 0.02.
+// shareOf parses 2% or 0.02.
 func shareOf(s string) (float64, error) {
 	number, percent := strings.CutSuffix(s, "%")
 	x, err := strconv.ParseFloat(number, 64)
@@ -388,7 +388,7 @@ func shareOf(s string) (float64, error) {
 	return x, err
 }
 
-// sidesOf finds out what is to be compared with what, and with which settings. done is to be called in any case.
+// sidesOf determines the two sides of a comparison and their settings. The caller must call done, also after an error.
 func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string, settings [2]duel.Settings) (done func(), err error) {
 	set := settings[0].IsSet() || settings[1].IsSet()
 	named, done, err := commandsOf(cmd.Context(), sys, opt, args, set)
@@ -398,7 +398,8 @@ func sidesOf(cmd *cobra.Command, sys *System, opt *duel.Options, args []string, 
 	return done, opt.Set(cmd.Context(), settings[0], settings[1], named)
 }
 
-// commandsOf is sourcesOf, where there may be commands: then sources are for the program in them, and none where they have no place for one.
+// commandsOf is sourcesOf for hone compare --cmd. If the commands have {program}, sides are the sources that it is built from; otherwise they are the
+// commands alone.
 func commandsOf(ctx context.Context, sys *System, opt *duel.Options, args []string, set bool) (named bool, done func(), err error) {
 	if opt.Commands == nil {
 		return sourcesOf(ctx, sys, opt, args, set)
@@ -431,7 +432,8 @@ func commandsOf(ctx context.Context, sys *System, opt *duel.Options, args []stri
 	return named || two, done, nil
 }
 
-// sourcesOf finds out which sources, or programs, are to be compared. With settings those may be the same on both sides, which then have no names.
+// sourcesOf determines which sources, or programs, to compare. If set, the sides may have the same source with different settings; named is false
+// then, because the sources do not tell the sides apart.
 func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []string, set bool) (named bool, done func(), err error) {
 	done = func() {}
 	kind := func(i int) string {
@@ -506,7 +508,7 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 	return true, done, revisionError("compare", err)
 }
 
-// revisionError says what else a command compares, where it did not find revisions.
+// revisionError adds a hint about comparing folders to an error about revisions.
 func revisionError(command string, err error) error {
 	switch folders := hint.Ask(command, "OLD", "NEW"); {
 	case errors.Is(err, duel.ErrNoRepository):
@@ -517,7 +519,7 @@ func revisionError(command string, err error) error {
 	return err
 }
 
-// isMissing reports whether a word can only name a folder or a file, and that is not there.
+// isMissing reports whether a word can only name a file or folder, which does not exist.
 func isMissing(ctx context.Context, sys *System, s string) bool {
 	if strings.Contains(s, "...") || isRevision(ctx, sys, s) {
 		return false
@@ -538,7 +540,7 @@ func isRevision(ctx context.Context, sys *System, s string) bool {
 	return err == nil
 }
 
-// writeRaw writes what was measured as lines of benchmarks.
+// writeRaw writes the measurements of both sides as benchmark lines.
 func writeRaw(dir string, d *recording.Duel) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

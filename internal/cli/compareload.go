@@ -18,7 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/view/loadview"
 )
 
-// compareLoadRuns compares two load runs that were recorded.
+// compareLoadRuns compares two recorded load runs.
 func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) error {
 	var in []*recording.Recording
 	for _, ref := range []string{new, old} {
@@ -39,7 +39,7 @@ func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) 
 	return showCompare(sys, out, f, in...)
 }
 
-// underLoad is the load for a server that is built: the words of hone load, and the arguments of the server.
+// underLoad is the load for a server that hone builds: the command line of hone load, and the arguments of the server.
 func underLoad(sys *System, words string, args []string) *server.Load {
 	return &server.Load{
 		Name: words, Hone: version(),
@@ -48,7 +48,7 @@ func underLoad(sys *System, words string, args []string) *server.Load {
 	}
 }
 
-// underLoadError says what to set where a run under load gave nothing to compare.
+// underLoadError adds to an error the setting to change when a run under load had no results to compare.
 func underLoadError(ctx context.Context, sys *System, err error) error {
 	var start *server.StartError
 	var silent *server.SilentError
@@ -70,7 +70,7 @@ func underLoadError(ctx context.Context, sys *System, err error) error {
 	return err
 }
 
-// planOf returns what to send in a run, and the arguments of the server, with a free port in both.
+// planOf returns the load plan and the arguments of the server, both with the same free port.
 func planOf(sys *System, asked string, server []string) (*load.Plan, []string, error) {
 	words, err := load.WithPort(slices.Concat(promptWords(asked), server))
 	if err != nil {

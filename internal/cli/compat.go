@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// addCompat adds other tools' commands. Main runs them; this is for help and completion.
+// addCompat adds the commands of other tools for help and completion. Main runs them.
 func addCompat(root *cobra.Command) {
 	for _, c := range []cobra.Command{
 		{

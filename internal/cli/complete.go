@@ -14,7 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// addCompletion adds the command that makes scripts for shells.
+// addCompletion adds the command that prints completion scripts for shells.
 func addCompletion(root *cobra.Command) {
 	root.SetCompletionCommandGroupID(groupOther)
 	root.InitDefaultCompletionCmd()
@@ -47,7 +47,7 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// bashRefs completes refs to a store in bash, which ends words at the colon, the = and the @ in them, and replaces only what is behind that.
+// bashRefs completes store refs in bash. Bash splits words at : = and @, and replaces only the part after the last of them.
 const bashRefs = `
 __hone_refs() {
 	local typed="${COMP_LINE:0:$COMP_POINT}" word
@@ -67,7 +67,7 @@ __hone_refs() {
 complete -o default -o nosort -F __hone_refs hone
 `
 
-// completions tells shells what the flags of cmd take. What takes a file is left to the shell.
+// completions tells shells the values that the flags of cmd take. Shells complete file names themselves.
 func completions(cmd *cobra.Command) {
 	v, isView := views.Find(cmd.Name())
 	if _, _, none := readsNone(cmd.Name()); !none && !(isView && v.Part != view.Profile) && cmd.ValidArgsFunction == nil {
@@ -101,7 +101,7 @@ func completions(cmd *cobra.Command) {
 	})
 }
 
-// choose completes one of some words. One that ends in a colon goes on.
+// choose completes one of words. After a word that ends in a colon, the shell adds no space.
 func choose(words []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp
@@ -118,7 +118,7 @@ func choose(words []string) cobra.CompletionFunc {
 	}
 }
 
-// argCompletion completes what a view is about by nothing, and profiles.
+// argCompletion completes the refs of a view. It suggests nothing for the argument of the view, such as a function name.
 func argCompletion(v *view.View) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if v.Arg != "" && len(args) == 0 {
@@ -128,11 +128,11 @@ func argCompletion(v *view.View) cobra.CompletionFunc {
 	}
 }
 
-// metrics returns the sample types of the first of the files that has some.
+// metrics returns the sample types of the first file that has any.
 func metrics(files []string) []cobra.Completion {
 	for _, name := range files {
 		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
-			continue // nobody waits for a pipe to complete a word
+			continue // completion must not wait for a pipe
 		}
 		f, err := os.Open(name)
 		if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// demoFolder returns a folder for the profiles of a demo, which Main removes.
+// demoFolder returns a folder for the profiles of a demo. Main removes it.
 func demoFolder() (string, error) { return scratch.Files("demo") }
 
-// demoReach is how far back a fleet is looked for that goes on.
+// demoReach is how far back runDemo looks for the history of an earlier demo.
 const demoReach = 400 * 24 * time.Hour
 
-// runDemo lets the services of the demo send to a server until a context ends, and says what to try. It calls ready when there is a history.
+// runDemo sends profiles of the demo services to a server until ctx ends, and prints what to try. It calls ready when the server has a history.
 func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), folder string, log *slog.Logger) {
 	add := func(ctx context.Context, uploads []*store.Upload) error {
 		outcomes, err := to.Add(ctx, token.DefaultTenant, uploads)
@@ -51,7 +51,7 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 	}
 }
 
-// sayDemo says what happened to a fleet, which may have been some days ago, and what to try.
+// sayDemo prints what happened to the demo services, perhaps days ago, and what to try.
 func sayDemo(sys *System, address string, s demo.Story, now time.Time) {
 	at := func(t time.Time) string {
 		if now.Sub(t).Abs() < 12*time.Hour {
@@ -67,7 +67,7 @@ func sayDemo(sys *System, address string, s demo.Story, now time.Time) {
 	if address != source.UsualStore {
 		fmt.Fprintf(sys.Out, "  export %s=%s\n", source.StoreVariable, address)
 	}
-	hours := int(now.Sub(s.Slower)/time.Hour) + 2 // some of them before it became slower
+	hours := int(now.Sub(s.Slower)/time.Hour) + 2 // includes some hours before the shop became slower
 	fmt.Fprintf(sys.Out, `  hone services
   hone top store:shop
   hone diff --cum --normalize 'store:shop{version="v2"}@-%[1]dh' 'store:shop{version="v3"}@-%[1]dh'

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/demo"
 )
 
-// A demo that goes on the next day says when things happened, and its commands reach back to then.
+// A demo that continues on another day prints dates, and its commands reach back to the slowdown.
 func TestSayDemo(t *testing.T) {
 	slower := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
 	story := demo.Story{Slower: slower, Next: slower.Add(43 * time.Minute)}

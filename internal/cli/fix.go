@@ -87,7 +87,7 @@ func fixCommand(sys *System) *cobra.Command {
 		Long:               fixHelp,
 		Example:            fixExamples,
 		GroupID:            groupAdvise,
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -217,7 +217,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	return nil
 }
 
-// tried returns what says what became of each patch.
+// tried returns a callback that prints the outcome of each patch.
 func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
 	return func(x *report.Fixed, kept bool) {
 		say.now("")
@@ -229,7 +229,7 @@ func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
 	}
 }
 
-// fixResult says in a few words what a patch won most of, or why it is not kept.
+// fixResult describes the largest gain of a patch in a few words, or why the patch is not kept.
 func fixResult(x *report.Fixed, kept bool, by hint.Speller) string {
 	if !kept {
 		reason, _, _ := strings.Cut(x.Reason, "\n")
@@ -254,7 +254,7 @@ func fixResult(x *report.Fixed, kept bool, by hint.Speller) string {
 			time = r
 		}
 	}
-	const much = 0.03 // of the time is what people look for, whatever else got less
+	const much = 0.03 // a time gain of this much is what users look for; name it even if allocations fell by more
 	if gain(time) >= much {
 		most = time
 	}
@@ -264,7 +264,7 @@ func fixResult(x *report.Fixed, kept bool, by hint.Speller) string {
 	return fmt.Sprintf(": %s of %s %s", most.What, most.Name, unit.Relative(most.Ratio))
 }
 
-// pickOf takes the number of a finding off the end.
+// pickOf removes the number of a finding from the end of args.
 func pickOf(sys *System, args []string) ([]string, int, error) {
 	if len(args) < 2 {
 		return args, 0, nil
@@ -275,7 +275,7 @@ func pickOf(sys *System, args []string) ([]string, int, error) {
 		return args, 0, nil
 	}
 	if _, err := os.Stat(filepath.Join(sys.Dir, last)); err == nil {
-		return args, 0, nil // a file that is called so
+		return args, 0, nil // a file with a number as its name
 	}
 	if n < 1 {
 		return nil, 0, &usageError{err: withHint(fmt.Errorf("%d: want the number of a finding", n), hint.Ask("advise", args[:len(args)-1]...), " numbers findings from 1")}
@@ -283,7 +283,7 @@ func pickOf(sys *System, args []string) ([]string, int, error) {
 	return args[:len(args)-1], n, nil
 }
 
-// refusals opens the memory of what was refused, which is the user's and not of a module.
+// refusals opens the list of patches that the user rejected. It belongs to the user, not to a module.
 func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

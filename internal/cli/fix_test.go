@@ -6,7 +6,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// TestFixResult holds that the line about a patch that is kept names what speaks for it: time, where that is enough, or what got less most.
+// TestFixResult holds that the line about a kept patch names its time gain if that is large enough, and its largest gain otherwise.
 func TestFixResult(t *testing.T) {
 	row := func(name string, what report.Dimension, ratio float64, verdict string) report.CompareRow {
 		return report.CompareRow{Name: name, What: what, Ratio: ratio, Verdict: verdict}

@@ -23,13 +23,13 @@ const (
 	budgetFlag = "budget"
 )
 
-// lengthNames are what --for and --budget are called elsewhere, or were called before.
+// lengthNames are other names for --for and --budget: earlier names in hone, and names in other tools.
 var lengthNames = []string{lengthFlag, "duration", "seconds", "time", budgetFlag}
 
-// nowCalled marks a flag that has another name now: the annotation holds that name.
+// nowCalled is the annotation of an old flag name. Its value is the new name.
 const nowCalled = "now-called"
 
-// formerly keeps the name that a flag had before. It works as it did, and neither help nor completion shows it.
+// formerly keeps an old name of a flag working. Help and completion do not show it.
 func formerly(flags *pflag.FlagSet, name, before string) {
 	f := *flags.Lookup(name)
 	f.Name, f.Shorthand, f.Hidden = before, "", true
@@ -37,7 +37,7 @@ func formerly(flags *pflag.FlagSet, name, before string) {
 	flags.AddFlag(&f)
 }
 
-// flagError makes an error about flags say what there is. goFlags are the flags of the go command that cmd takes as well.
+// flagError makes an error about flags name the flags to use instead. goFlags are the flags of the go command that cmd also takes.
 func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error {
 	hint := cmd.CommandPath() + " --help lists its flags"
 	var unknown *pflag.NotExistError
@@ -72,7 +72,7 @@ func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error 
 	return &usageError{err, hint}
 }
 
-// A badValue says that a flag does not take a value.
+// A badValue is an error about the value of a flag.
 type badValue struct {
 	flag, value string
 	error
@@ -83,27 +83,26 @@ func (e *badValue) Error() string {
 }
 func (e *badValue) Unwrap() error { return e.error }
 
-// wrongValue says what is wrong with the value of a flag that could be read.
+// wrongValue returns an error about a flag value that has the right type but cannot be used.
 func wrongValue(flag, value, format string, args ...any) error {
 	return &usageError{err: &badValue{flag, value, fmt.Errorf(format, args...)}}
 }
 
-// asTyped is a flag of a test binary as users write it: -bench for -test.bench.
+// asTyped returns the name of a test binary's flag as users type it: -bench for -test.bench.
 func asTyped(flag string) string { return strings.Replace(flag, "-test.", "-", 1) }
 
-// spell says the same to those who may call a flag something else.
+// spell is Error for front ends that do not spell settings as flags.
 func (e *badValue) spell(by hint.Speller) string {
 	return by.Option(hint.Option{Name: e.flag, Value: e.value}) + ": " + e.error.Error()
 }
 
-// wantOf says what the flags take whose own errors are those of strconv and time.
+// wantOf describes values for flag types whose own errors come from strconv or time.
 var wantOf = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "uint": "a whole number", "uint64": "a whole number", "float64": "a number",
 	"duration": "a time such as 90s, 2m or 500ms",
 }
 
-// nearestFlag returns how the flag of cmd is written that name was probably meant to be, or "". One that has another name now is
-// written with both.
+// nearestFlag returns the spelling of the flag of cmd that is most like name, or "". For an old name it returns both names.
 func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) string {
 	spelled := make(map[string]string)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -121,7 +120,7 @@ func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) st
 			}
 		}
 	}
-	// The letters of -outptu were taken for flags of one letter. With =, what follows is the value.
+	// pflag parses the letters of -outptu as one-letter flags. The value follows the =.
 	name, _, _ = strings.Cut(name, "=")
 	if spelled[name] != "" {
 		return spelled[name]
@@ -135,14 +134,14 @@ func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) st
 		return spelled[near]
 	}
 	if near := query.Nearest(name, lengthNames); near != "" {
-		// Another command calls it so, or did.
+		// It is the name in another command, or an old one.
 		for _, n := range []string{lengthFlag, budgetFlag} {
 			if spelled[n] != "" {
 				return spelled[n]
 			}
 		}
 	}
-	const few = 3 // letters, that stand for the rest of a word
+	const few = 3 // letters are enough to abbreviate a name
 	for _, n := range names {
 		if len(name) >= few && strings.HasPrefix(n, name) {
 			return spelled[n]
@@ -151,7 +150,7 @@ func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) st
 	return ""
 }
 
-// nearestQuestion returns the beginning of a command line with the flag of a view that name was probably meant to be, or "".
+// nearestQuestion returns the start of a command line with the view whose flag is most like name, or "".
 func nearestQuestion(name string) string {
 	of := map[string]string{"cum": "top"} // views
 	names := slices.Concat(sourceNames, []string{"cum"})
@@ -181,7 +180,7 @@ func nearestQuestion(name string) string {
 	return "hone " + cmp.Or(of[near], "top") + " --" + near
 }
 
-// The flags of the go command that make sense here; true is those that have a value.
+// The flags of the go command that hone accepts; true means that the flag has a value.
 var (
 	buildFlags = sync.OnceValue(func() map[string]bool {
 		return map[string]bool{
@@ -201,7 +200,7 @@ var (
 	})
 )
 
-// withGoFlags makes what a command does of what is to be done when its own flags are read, with those of go build and of go test.
+// withGoFlags returns the RunE of a command that also takes flags of go build and go test: it parses them, then calls run.
 func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		own, build, test := splitGoFlags(cmd, args)
@@ -216,7 +215,7 @@ func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error)
 	}
 }
 
-// withArguments is like withGoFlags, for a command to which arguments of a program are given behind --; behind is nil without a --.
+// withArguments is like withGoFlags for commands that pass the arguments after -- to a program; behind is nil if there is no --.
 func withArguments(run func(cmd *cobra.Command, build, test, args, behind []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		var behind []string
@@ -235,8 +234,8 @@ func noTestFlag(command, why, takes, flag string) error {
 	return usagef("it takes "+takes, "%s %s; it does not take -%s", command, why, name)
 }
 
-// splitGoFlags takes the flags of go build and of go test out of those of cmd. They have one dash, or two as the go command allows;
-// with two, a flag of cmd comes first: --cpu of hone race is its own.
+// splitGoFlags separates the flags of go build and go test from those of cmd. They have one dash, or two, as in the go command. With two dashes, a
+// flag of cmd takes precedence: --cpu of hone race is its own flag.
 func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string) {
 	for i := 0; i < len(args); i++ {
 		name, dashed := strings.CutPrefix(args[i], "-")
@@ -257,7 +256,7 @@ func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string)
 		if !dashed || mine != nil || !isBuild && !isTest {
 			own = append(own, args[i])
 			if mine != nil && mine.NoOptDefVal == "" && !hasValue && i+1 < len(args) {
-				i++ // its value may look like a flag
+				i++ // the value may look like a flag
 				own = append(own, args[i])
 			}
 			continue

@@ -27,8 +27,7 @@ func allCommands() map[string]*cobra.Command {
 	return out
 }
 
-// TestOneNameForALength holds that a length is --for and a limit --budget in every command, that the names from before are hidden, and that
-// they set the same.
+// TestOneNameForALength holds that every command calls a duration --for and a limit --budget, and that the old names are hidden and set the same.
 func TestOneNameForALength(t *testing.T) {
 	old := 0
 	for name, cmd := range allCommands() {
@@ -49,7 +48,7 @@ func TestOneNameForALength(t *testing.T) {
 	}
 }
 
-// TestDocumentedFlags holds that all that help, docs and examples say of flags is what they are called now.
+// TestDocumentedFlags holds that help, docs and examples use the current names of flags.
 func TestDocumentedFlags(t *testing.T) {
 	commands := allCommands()
 	pages, err := filepath.Glob("../../*.md")
@@ -63,7 +62,7 @@ func TestDocumentedFlags(t *testing.T) {
 	texts := map[string]string{}
 	for _, p := range append(pages, more...) {
 		if filepath.Base(p) == "CHANGELOG.md" {
-			continue // it tells what things were called
+			continue // the page lists old names
 		}
 		text, err := os.ReadFile(p)
 		if err != nil {
@@ -107,8 +106,7 @@ func TestDocumentedFlags(t *testing.T) {
 	}
 }
 
-// TestGoFlags holds which of the words behind a command are flags of the go command: with one dash or with two, but for those that the
-// command has itself.
+// TestGoFlags holds which arguments of a command are flags of the go command: with one dash or two, except for the command's own flags.
 func TestGoFlags(t *testing.T) {
 	for _, tt := range []struct{ args, own, build, test string }{
 		{"-tags=x ./p", "./p", "-tags=x", ""},
@@ -130,7 +128,7 @@ func TestGoFlags(t *testing.T) {
 	}
 }
 
-// TestUnknownFlagInEveryCommand holds that every command names the flag that was probably meant.
+// TestUnknownFlagInEveryCommand holds that every command suggests the flag that was probably meant.
 func TestUnknownFlagInEveryCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, cmd := range allCommands() {
@@ -144,8 +142,8 @@ func TestUnknownFlagInEveryCommand(t *testing.T) {
 	}
 }
 
-// TestOfTestBinary holds that flags of go test behind -- are spelled as a test binary takes them, and others stay as they are.
-func TestOfTestBinary(t *testing.T) {
+// TestTestBinaryFlags holds that flags of go test after -- become flags of a test binary, and other arguments stay as they are.
+func TestTestBinaryFlags(t *testing.T) {
 	got := ofTestBinary([]string{"-run", "TestA", "--count=2", "-test.v", "-own", "x", "-args", "-run"})
 	want := []string{"-test.run", "TestA", "-test.count=2", "-test.v", "-own", "x", "-args", "-run"}
 	if !slices.Equal(got, want) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/tui"
 )
 
-// The flags about flame graphs.
+// The flags of flame graphs.
 const (
 	interactiveFlag = "interactive"
 	flameFlag       = "flame"
@@ -19,7 +19,7 @@ const (
 	upFlag          = "up"
 )
 
-// flameFlags adds them to the commands that have flame graphs.
+// flameFlags adds these flags to a command that can draw flame graphs.
 func flameFlags(cmd *cobra.Command) {
 	switch cmd.Name() {
 	case "flame":
@@ -36,7 +36,7 @@ func flameFlags(cmd *cobra.Command) {
 	cmd.Flags().Bool(upFlag, false, "draw the graph growing upwards, from callers to callees")
 }
 
-// painted returns o with what the flags about pictures say, and refuses them where no picture is made.
+// painted returns o with the values of the flags about pictures. It returns an error if one is set but no picture is written.
 func painted(cmd *cobra.Command, out output) (output, error) {
 	out.opt.Dark, _ = cmd.Flags().GetBool(darkFlag)
 	out.opt.Up, _ = cmd.Flags().GetBool(upFlag)
@@ -48,13 +48,13 @@ func painted(cmd *cobra.Command, out output) (output, error) {
 	return out, nil
 }
 
-// asFlame reports whether the answer of another command is to be shown as a flame graph.
+// asFlame reports whether a command other than flame is to draw its answer as a flame graph.
 func asFlame(cmd *cobra.Command) bool {
 	on, _ := cmd.Flags().GetBool(flameFlag)
 	return on
 }
 
-// isInteractive reports whether cmd is to be walked through, and refuses where that cannot be.
+// isInteractive reports whether to open the interactive flame graph. It returns an error if that is impossible here.
 func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
 	on, _ := cmd.Flags().GetBool(interactiveFlag)
 	if !on {
@@ -73,11 +73,11 @@ func isInteractive(cmd *cobra.Command, sys *System, out output) (bool, error) {
 	return true, err
 }
 
-// errNoTerminal is for where there is nobody to press keys.
+// errNoTerminal means that there is no terminal to read keys from.
 var errNoTerminal = usagef("drop -i for a flame graph in text, or draw a picture with -o flame.svg",
 	"-i needs a terminal to show the flame graph on and to read keys from")
 
-// terminals returns the terminal to write to and the one to read keys from: standard input may be a profile.
+// terminals returns the terminal to write to, and the one to read keys from, because standard input may be a profile.
 func terminals(sys *System) (in, out *os.File, err error) {
 	if sys.Env("TERM") != "dumb" {
 		if in, out, ok := tui.Terminals(sys.In, sys.Out); ok {
@@ -87,7 +87,7 @@ func terminals(sys *System) (in, out *os.File, err error) {
 	return nil, nil, errNoTerminal
 }
 
-// walk shows a flame graph that can be walked through.
+// walk opens the interactive flame graph.
 func walk(cmd *cobra.Command, sys *System, out output, in []*recording.Recording, q query.Query) error {
 	f, err := tui.NewFlame(in, q, out.opt)
 	if err != nil {

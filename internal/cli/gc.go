@@ -30,7 +30,7 @@ const gcExamples = `  hone gc gc.log
   hone gc --csv gc.log > gc.csv
   hone gc -o gc.png -- ./server -v`
 
-// gcCommand is the command of the view about garbage collection.
+// gcCommand is the command of the view of garbage collection.
 func gcCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "gc [flags] LOG | -- COMMAND…",
@@ -52,7 +52,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 			return err
 		}
 		if q.Limit == 0 && slices.Contains([]string{"csv", "json", "svg", "png"}, out.format) {
-			q.Limit = -1 // programs want them all, and pictures show them all
+			q.Limit = -1 // scripts want all rows, and pictures show all
 		}
 		if cmd.ArgsLenAtDash() == 0 && len(args) > 0 {
 			return gcRun(cmd, sys, out, q, args)
@@ -70,7 +70,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 	return cmd
 }
 
-// gcLog opens a log.
+// gcLog opens a gctrace log.
 func gcLog(sys *System, ref string) (*recording.Recording, error) {
 	rec, _, err := openPart(sys, view.GCLog, ref)
 	var none *open.NoPartError
@@ -79,7 +79,7 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 	switch {
 	case errors.As(err, &none) && (none.How == recording.Fetched || none.How == recording.Watched):
 		err = withHint(fmt.Errorf("%s has no garbage collector log: a program writes it only if it was started with GODEBUG=gctrace=1", ref),
-			hint.Ask("timeline", ref), " shows what is known of its memory; ", hint.Command{Verb: "record", Behind: []string{"COMMAND"}}, " starts a program with the log")
+			hint.Ask("timeline", ref), " shows its memory over time; ", hint.Command{Verb: "record", Behind: []string{"COMMAND"}}, " starts a program with the log")
 	case errors.As(err, &none):
 		err = withHint(fmt.Errorf("%s has no garbage collector log: no collection ran, or it is not a recording of a run", ref),
 			"in an environment with GOGC=10, even a short run collects")
@@ -93,11 +93,11 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 	if err != nil {
 		return nil, openHints(err)
 	}
-	rec.Close() // what is asked about was read
+	rec.Close() // openPart has read the log already
 	return rec, nil
 }
 
-// gcAnswer shows what a log says.
+// gcAnswer shows a gctrace log.
 func gcAnswer(sys *System, out output, q query.Query, rec *recording.Recording) error {
 	ref := rec.Ref
 	r, err := runview.GC([]*recording.Recording{rec}, q)
@@ -120,8 +120,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// gcRun runs a program and shows what its garbage collector did. Whatever becomes of that, the program keeps its exit
-// code.
+// gcRun runs a program and shows what its garbage collector did. The exit code is the one of the program, even if hone fails.
 func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []string) error {
 	log, code, err := capture.GC(cmd.Context(), capture.Program{Args: args, Dir: sys.Dir, In: sys.In, Out: sys.Out, Err: sys.Err})
 	if errors.Is(err, capture.ErrGoCommand) {
@@ -133,13 +132,13 @@ func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []st
 	if err == nil {
 		q.Refs = args[:1]
 		errs := *sys
-		errs.Out = sys.Err // the program has standard output for itself
+		errs.Out = sys.Err // the program uses standard output
 		if out.file == "" {
 			out = out.on(&errs)
 		}
 		err = gcAnswer(&errs, out, q, recording.GC.Of(args[0], log))
 		if errors.Is(err, runview.ErrNoCycles) {
-			// The program did what it was to do.
+			// The program itself succeeded.
 			note(sys, "%s: %v: it is not a Go program, or it ended before it allocated 4 MB, or it changes GODEBUG or its standard error", args[0], runview.ErrNoCycles)
 			err = nil
 		}
@@ -150,8 +149,7 @@ func gcRun(cmd *cobra.Command, sys *System, out output, q query.Query, args []st
 	return &exited{code, err}
 }
 
-// exited is that a program which hone ran ended with a code of its own, which is hone's, too. err is what else went
-// wrong.
+// exited is the error for a program run by hone that ended with its own exit code, which hone passes on. err is what else went wrong.
 type exited struct {
 	code int
 	err  error

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// These are the parts of the help of a command, in this order: the question first, then what becomes of the answer.
+// The sections of the help of a command, in this order: first flags about the question, then flags about the output.
 const (
 	question = iota
 	filters
@@ -35,7 +35,7 @@ var sectionTitles = [sections]string{
 	others:   "Flags:",
 }
 
-// sectionOf returns the section that a flag is in.
+// sectionOf returns the section of a flag.
 func sectionOf(name string) int {
 	switch query.Op(name) {
 	case query.Focus, query.Ignore, query.Hide, query.Show, query.ShowFrom, query.PruneFrom,
@@ -56,7 +56,7 @@ func sectionOf(name string) int {
 	return others
 }
 
-// help writes what a command is for and how to call it.
+// help writes the help of a command.
 func help(cmd *cobra.Command, w io.Writer, cols int) {
 	about := cmd.Long
 	if about == "" {
@@ -76,7 +76,7 @@ func help(cmd *cobra.Command, w io.Writer, cols int) {
 	}
 }
 
-// exitCodes is what the exit codes of hone's own commands mean. hone record, time and gc end with that of the program that they run.
+// exitCodes lists the exit codes of hone's own commands. hone record, time and gc exit with the code of the program that they run.
 var exitCodes = [][2]string{
 	{"0", "done"},
 	{"1", "hone failed, or could not read all of the input"},
@@ -86,7 +86,7 @@ var exitCodes = [][2]string{
 	{"130", "interrupted"},
 }
 
-// commands lists the commands below cmd.
+// commands lists the subcommands of cmd.
 func commands(cmd *cobra.Command, w io.Writer, cols int) {
 	groups := cmd.Groups()
 	if len(groups) == 0 {
@@ -107,7 +107,7 @@ func commands(cmd *cobra.Command, w io.Writer, cols int) {
 	}
 }
 
-// viewOrder puts views in their own order, and what is no view behind them, in that of the alphabet.
+// viewOrder returns the place of a view's command in views.All. Other commands come after the views and keep their order.
 func viewOrder(c *cobra.Command) int {
 	i := 0
 	for v := range views.All() {
@@ -128,15 +128,15 @@ func flags(cmd *cobra.Command, w io.Writer, cols int) {
 		}
 		i := sectionOf(f.Name)
 		if strings.HasPrefix(f.Name, "tls-") && cmd.Flags().Lookup("tls-ca") == nil {
-			i = others // the certificate of a server, not of who asks for profiles
+			i = others // this is the certificate of a server, not of a client
 		}
 		text := doc(f)
 		if f.Name == "output" && !applies(cmd, "json") {
-			text = "write to FILE" // there are no formats to select
+			text = "write to FILE" // the command has one format
 		}
 		rows[i] = append(rows[i], [2]string{spelling(f), text})
 	}
-	// Their order is that in which they were made.
+	// Keep the order in which the flags were added.
 	cmd.Flags().SortFlags = false
 	cmd.PersistentFlags().SortFlags = false
 	cmd.LocalFlags().VisitAll(add)
@@ -148,8 +148,7 @@ func flags(cmd *cobra.Command, w io.Writer, cols int) {
 	}
 }
 
-// applies reports whether a flag means something to cmd. All commands inherit those about output, but not all of them
-// write answers.
+// applies reports whether a flag applies to cmd. All commands inherit the output flags, but not all of them write answers.
 func applies(cmd *cobra.Command, flag string) bool {
 	switch {
 	case !slices.Contains(outputNames, flag), !cmd.HasParent():
@@ -190,14 +189,14 @@ func spelling(f *pflag.Flag) string {
 
 func doc(f *pflag.Flag) string {
 	_, usage := pflag.UnquoteUsage(f)
-	// A zero stands for "not given"; what that means is in the text where it is not plain.
+	// Zero means "not given"; the help text says what happens then.
 	if !slices.Contains([]string{"", "false", "[]", "0", "-1"}, f.DefValue) {
 		usage += " (default " + f.DefValue + ")"
 	}
 	return usage
 }
 
-// pairs writes names and what they mean in two columns; 0 cols is as wide as it takes.
+// pairs writes names and their descriptions in two columns of cols characters in all. With 0 cols, lines are as long as needed.
 func pairs(w io.Writer, title string, rows [][2]string, cols int) {
 	if len(rows) == 0 {
 		return
@@ -218,7 +217,7 @@ func pairs(w io.Writer, title string, rows [][2]string, cols int) {
 	}
 }
 
-// wrap cuts text into lines of so many columns, at least one. Where there is next to no room, it stays as it is.
+// wrap splits text into lines of cols characters. If cols is too small, it returns the text in one line.
 func wrap(text string, cols int) []string {
 	const least = 16
 	if cols < least {
@@ -248,7 +247,7 @@ func examples(v *view.View) []string {
 	return out
 }
 
-// commandLine turns a query as it is written at the prompt into a command line.
+// commandLine converts a query in the syntax of the prompt into a command line.
 func commandLine(v *view.View, text string) string {
 	words := []string{"hone"}
 	profile := "cpu.pprof"
@@ -281,7 +280,7 @@ func commandLine(v *view.View, text string) string {
 	return strings.Join(append(words, profile), " ")
 }
 
-// promptWords splits at blanks that are not between single quotes, which it removes.
+// promptWords splits a line at spaces outside of single quotes, and removes the quotes.
 func promptWords(text string) []string {
 	var words []string
 	for i, part := range strings.Split(text, "'") {
@@ -299,16 +298,16 @@ func promptWords(text string) []string {
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
-// quoted returns s as a shell takes it for one word.
+// quoted returns s quoted for a shell, as one word.
 func quoted(s string) string {
-	s = new(secret.Hider).Text(s) // what is shown ends up in logs of builds, and in reports of bugs
+	s = new(secret.Hider).Text(s) // hints end up in build logs and bug reports, so they show no secrets
 	if s != "" && !strings.ContainsAny(s, " \t\n\"'`$\\*?[](){}|&;<>#~!") {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// helpCommand is cobra's, but refuses what there is no help for.
+// helpCommand is the one of cobra, except that it refuses unknown topics.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
@@ -337,7 +336,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// nearestCommand returns the command that word was probably meant to be, or "".
+// nearestCommand returns the command whose name is most like word, or "".
 func nearestCommand(root *cobra.Command, word string) string {
 	var names []string
 	for _, c := range root.Commands() {

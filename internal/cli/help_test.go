@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// run runs hone without files.
+// run runs hone in an empty folder.
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -23,12 +23,12 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// The help of every view has examples, and each of them gets as far as looking for the file that it names.
+// The help of every view has examples, and each example gets far enough to look for its file.
 func TestExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for v := range views.All() {
 		if v.Part != view.Profile {
-			continue // it has examples of its own
+			continue // its command has other examples
 		}
 		_, help, _ := run(t, v.Name, "--help")
 		lines := examples(v)
@@ -47,7 +47,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Whatever the arguments are, hone says something and ends.
+// With any arguments, hone prints something and ends.
 func TestOddArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	long := strings.Repeat("x", 1<<20)

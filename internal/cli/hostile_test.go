@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// A server says nothing to a terminal by way of an error: what would move the cursor or set colors is spelled out.
+// Control characters in an error of a server are escaped, so that they cannot move the cursor or set colors.
 func TestErrorsAreClean(t *testing.T) {
 	const evil = "\x1b[31mred\x1b]0;title\x07\u202e"
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -42,7 +42,7 @@ func initCommand(sys *System) *cobra.Command {
 		}
 		file, _ := cmd.Flags().GetString("output")
 		top, module := whereCI(cmd.Context(), sys.Dir)
-		if file == "" { // where GitHub looks for workflows
+		if file == "" { // GitHub reads workflows from here
 			file = filepath.Join(top, ".github", "workflows", "hone.yml")
 		}
 		if !filepath.IsAbs(file) {
@@ -69,14 +69,15 @@ func initCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// whereCI returns the top folder of the repository that dir is in, or dir, and the folder of the module of dir below that: "." is the top itself.
+// whereCI returns the top folder of the repository that has dir, or dir if there is none, and the path of dir's module below it. The path is "." for
+// the top folder.
 func whereCI(ctx context.Context, dir string) (top, module string) {
 	line, err := git.Command{Dir: dir}.Line(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return dir, "."
 	}
 	top = filepath.FromSlash(line)
-	in, err := filepath.EvalSymlinks(dir) // as git does
+	in, err := filepath.EvalSymlinks(dir) // git resolves links, too
 	if err != nil {
 		return top, "."
 	}
@@ -91,7 +92,7 @@ func whereCI(ctx context.Context, dir string) (top, module string) {
 	}
 }
 
-// workflow returns the workflow for a module in a folder of its repository.
+// workflow returns the CI workflow for a module in a folder of its repository.
 func workflow(module string) string {
 	text := strings.Replace(ciWorkflow, "VERSION", moduleVersion(), 1)
 	if module == "." {

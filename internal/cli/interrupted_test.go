@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Who ends a command gets what there is until then, and an exit code that no script takes for an answer.
+// An interrupted command prints what it has so far. Its exit code is not one of a complete answer.
 func TestInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.folded")
 	if err := os.WriteFile(file, []byte("main;work 3\n"), 0o644); err != nil {
@@ -52,7 +52,7 @@ func (f writes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Who waits for a question at hone shell can be interrupted, too.
+// hone shell can be interrupted while it waits for a question.
 func TestInterruptedShell(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.folded")
 	if err := os.WriteFile(file, []byte("main;work 3\n"), 0o644); err != nil {
@@ -62,7 +62,7 @@ func TestInterruptedShell(t *testing.T) {
 		t.Run(command[0], func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(context.Background())
 			defer interrupt()
-			in, asks := io.Pipe() // which nobody closes as long as there is somebody to ask
+			in, asks := io.Pipe() // the writer stays open, so the shell waits
 			defer asks.Close()
 			go asks.Write([]byte("top\n"))
 			code := make(chan int, 1)

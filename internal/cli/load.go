@@ -112,7 +112,7 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 			return usagef("--record ./cmd/server starts a server with the recorder", "an execution trace needs --record or --pprof")
 		}
 		if f.record == "" && len(f.when.list) > 0 {
-			return usagef("--record ./cmd/server starts a server that can be watched", "--when is about a server that is recorded")
+			return usagef("--record ./cmd/server starts a server that can be watched", "--when needs a server that is recorded")
 		}
 		if f.record != "" || f.pprof != "" {
 			return recordLoad(cmd, sys, out, f, ask, args, behind)
@@ -179,7 +179,7 @@ func loadFlagsOf(cmd *cobra.Command) (*loadFlags, *source.Options) {
 	return f, ask
 }
 
-// A timeFlag is a time of any length: a number of seconds, or one with a unit.
+// A timeFlag is a duration of any length: a number of seconds, or a number with a unit.
 type timeFlag struct{ d *time.Duration }
 
 func (f *timeFlag) Set(text string) error {
@@ -203,7 +203,7 @@ func (f *timeFlag) String() string {
 
 func (f *timeFlag) Type() string { return "TIME" }
 
-// loaded shows a load run that was recorded.
+// loaded shows a recorded load run.
 func loaded(sys *System, out output, f *loadFlags, ref string) error {
 	rec, _, err := openPart(sys, view.LoadRun, ref)
 	var none *open.NoPartError
@@ -223,7 +223,7 @@ func loaded(sys *System, out output, f *loadFlags, ref string) error {
 	return showLoad(sys, out, f, rec)
 }
 
-// showLoad shows a load run, and says whether it met its goals.
+// showLoad shows a load run. Its error says whether the run missed a goal.
 func showLoad(sys *System, out output, f *loadFlags, rec *recording.Recording) error {
 	goals, err := f.goals()
 	if err != nil {
@@ -288,10 +288,10 @@ func writeHGRM(file string, l *latency.Log) error {
 	return safefile.Write(file, func(w io.Writer) error { return latency.WriteHGRM(w, l.Times()) })
 }
 
-// runLoad sends requests and shows what came of them.
+// runLoad sends requests and shows the results.
 func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *source.Options, args []string) error {
 	if _, err := f.goals(); err != nil {
-		return err // before anything is sent
+		return err // before sending anything
 	}
 	p, err := f.plan(cmd, sys, ask, args)
 	if err != nil {
@@ -302,7 +302,7 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 	}
 	save := ""
 	if strings.HasSuffix(out.file, ".hone") {
-		// The answer is shown as well.
+		// The recording goes to the file; the answer still goes to standard output.
 		save, out.file = out.file, ""
 		if _, err := os.Stat(save); err == nil {
 			return withHint(fmt.Errorf("%s: file already exists", save), "choose another name with -o, or remove the file")
@@ -340,7 +340,7 @@ func runLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *sou
 	}
 	why := noAnswer(l)
 	if why != nil && l.Asked == 0 && (out.format == "text" || out.format == "terminal") {
-		return finished(cmd.Context(), why) // nothing counted, and a table of zeros says no more
+		return finished(cmd.Context(), why) // no request was counted, so the table would be all zeros
 	}
 	if err := showLoad(sys, out, f, recording.LoadRun.Of(l.Target, l)); err != nil {
 		return finished(cmd.Context(), err)
@@ -390,17 +390,17 @@ func findMax(cmd *cobra.Command, sys *System, out output, f *loadFlags, p *load.
 	return nil
 }
 
-// noAnswer says why there was no answer at all.
+// noAnswer explains why no request was answered.
 func noAnswer(l *latency.Log) error {
 	asked, during, errs := l.Asked, "", l.Errors
-	if asked == 0 { // where nothing can connect, the run ends in its warm-up
+	if asked == 0 { // if nothing can connect, the run ends during warm-up
 		asked, during, errs = l.Warm.Sent+l.Warm.FailedBefore(), " of the warm-up", l.Warm.Errors
 	}
 	if l.Answered+l.Warm.Answered > 0 || asked == 0 || l.Stopped == load.Interrupted {
 		return nil
 	}
 	err := fmt.Errorf("%s answered none of %d requests%s", l.Target, asked, during)
-	if l.Asked == 0 && len(errs) > 0 { // the answer is about what counts, so it does not name them
+	if l.Asked == 0 && len(errs) > 0 { // l.Errors has only errors of counted requests, and none was counted
 		causes := slices.Sorted(maps.Keys(errs))
 		order.Stable(causes, func(a, b latency.Cause) int { return cmp.Compare(errs[b], errs[a]) })
 		err = fmt.Errorf("%w: %s", err, causes[0])
@@ -416,7 +416,7 @@ func noAnswer(l *latency.Log) error {
 	return err
 }
 
-// live is a line about the last second.
+// live formats the progress line: the results of the last second.
 func live(r latency.Row) string {
 	text := fmt.Sprintf("%s: %s answers/s, 50%% in %s, 99%% in %s, longest %s, %d under way", unit.Time((r.From + r.For).Truncate(time.Second)),
 		unit.Number(float64(r.Answered)/r.For.Seconds()), unit.Time(r.P50), unit.Time(r.P99), unit.Time(r.Max), r.InFlight)
@@ -429,7 +429,7 @@ func live(r latency.Row) string {
 	return text
 }
 
-// plan makes a plan of the flags.
+// plan makes a load plan from the flags.
 func (f *loadFlags) plan(cmd *cobra.Command, sys *System, ask *source.Options, args []string) (*load.Plan, error) {
 	p := &load.Plan{
 		Agent: "hone/" + version(), Number: f.number, Conns: f.conns, Threads: f.threads, Duration: f.duration, Warmup: f.warmup,
@@ -482,7 +482,7 @@ func (f *loadFlags) plan(cmd *cobra.Command, sys *System, ask *source.Options, a
 	return p, nil
 }
 
-// address reads a URL, or what follows http:// in one.
+// address parses a URL; http:// may be missing.
 func address(text string) (*url.URL, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -497,7 +497,7 @@ func address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// requests returns what is to be sent.
+// requests returns the requests to send.
 func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]load.Target, error) {
 	var out []load.Target
 	switch {
@@ -566,7 +566,7 @@ func (f *loadFlags) requests(cmd *cobra.Command, sys *System, args []string) ([]
 	return out, nil
 }
 
-// readTargets reads a list of requests, whose bodies are beside it.
+// readTargets reads a list of requests. Files with their bodies are in the same folder.
 func readTargets(sys *System, file string) ([]load.Target, error) {
 	in, dir := sys.In, sys.Dir
 	if file != "-" {

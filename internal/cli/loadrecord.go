@@ -22,8 +22,8 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// recordLoad loads a server that it starts, or that is asked for its profiles, and shows what came of the requests and what
-// they cost. behind are arguments of the server.
+// recordLoad loads a server that it starts, or one that serves profiles, and shows the results and the cost of requests. behind has the arguments of
+// the server.
 func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *source.Options, args, behind []string) error {
 	switch {
 	case f.record != "" && f.pprof != "":
@@ -63,7 +63,7 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 		KeepSecrets: f.keepSecrets, Trace: f.trace, Flight: f.flight,
 	}
 	if len(f.when.list) > 0 {
-		const all = 1000 * time.Hour // what requests cost is about the whole run
+		const all = 1000 * time.Hour // the cost of requests is computed from the profiles of the whole run
 		opt.When, opt.Window, opt.Cooldown, opt.Captures = f.when.list, all, f.cooldown, f.captures
 	}
 	var done *capture.Recorded
@@ -108,7 +108,7 @@ func recordLoad(cmd *cobra.Command, sys *System, out output, f *loadFlags, ask *
 	return noAnswer(recording.LoadRun.In(rec))
 }
 
-// program says what to run: a package, Go files, or a program that was built before.
+// program determines what to run: a package, Go files, or a compiled program.
 func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) error {
 	opt.Program = capture.Program{Args: args}
 	st, err := os.Stat(f.record)
@@ -133,7 +133,7 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 	return nil
 }
 
-// row returns what is done with each second of a run.
+// row returns the callback for the results of each second of a run.
 func (f *loadFlags) row(sys *System, say *saying) func(latency.Row) {
 	return func(r latency.Row) {
 		if f.ndjson {
@@ -143,13 +143,13 @@ func (f *loadFlags) row(sys *System, say *saying) func(latency.Row) {
 			}{"second", r}); err != nil {
 				say.now("")
 			}
-			return // these lines tell how it goes
+			return // the progress lines show the run
 		}
 		say.now(live(r))
 	}
 }
 
-// loadFailed says why there is no load run. A recording of nothing is removed; what the server said last is shown.
+// loadFailed explains why there is no load run, with the last output of the server. It removes an empty recording.
 func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err error) error {
 	said := ""
 	if done != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// look gives a first look at profiles: what they are, what costs most, what to try next.
+// look gives a first look at profiles: what they are, what costs most, and what to try next.
 func look(cmd *cobra.Command, sys *System, args []string) error {
 	if err := knowCommand(cmd, args[0]); err != nil {
 		return err
@@ -65,7 +65,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	q := query.Query{View: "look", Refs: args}
 	in, q, err := recordings(cmd, sys, o, q)
 	if errors.Is(err, recording.ErrNoProfile) && len(args) == 1 {
-		// What was recorded is still an answer.
+		// Partly recorded data is still an answer.
 		rec, _, openErr := openWhole(args[0])
 		if openErr != nil {
 			return openErr
@@ -97,7 +97,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	return out.write(sys, r)
 }
 
-// knowCommand tells a mistyped command from a file that is not there.
+// knowCommand tells a mistyped command from a missing file.
 func knowCommand(cmd *cobra.Command, word string) error {
 	if _, err := os.Stat(word); !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(word, ":*?[") || word == "-" {
 		return nil
@@ -109,12 +109,12 @@ func knowCommand(cmd *cobra.Command, word string) error {
 	case near != "":
 		hint = "did you mean hone " + near + "? " + hint
 	case strings.ContainsAny(word, "./\\"):
-		return nil // a file, for sure
+		return nil // it can only be a file name
 	}
 	return usagef(hint, "%q is neither a command nor a file", word)
 }
 
-// around says what can be done here: with the profiles that lie about, or how to get one.
+// around prints what hone can do here: with the profiles in this folder, or how to record one.
 func around(cmd *cobra.Command, sys *System) error {
 	if err := cmd.Help(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func around(cmd *cobra.Command, sys *System) error {
 	return nil
 }
 
-// profilesIn returns files in dir whose names look like profiles.
+// profilesIn returns the files in dir that have names of profiles.
 func profilesIn(dir string) []string {
 	const most = 8
 	entries, err := os.ReadDir(dir)

@@ -61,7 +61,7 @@ also let the agent run go test.`,
 		if *store != "" {
 			env = append(env, source.StoreVariable+"="+*store)
 		}
-		runs, _ := runsFolder() // where there is none, nothing is kept
+		runs, _ := runsFolder() // without a folder, recordings are not kept
 		err = mcp.Serve(cmd.Context(), mcp.Options{
 			Folder: sys.Dir, Runs: runs, Version: version(), Network: *network, Store: cmp.Or(*store, os.Getenv(source.StoreVariable)),
 			Run: func(ctx context.Context, args []string, out, said io.Writer) (int, error) {
@@ -69,7 +69,7 @@ also let the agent run go test.`,
 			},
 		}, io.NopCloser(sys.In), nopCloser{sys.Out})
 		if errors.Is(err, io.EOF) || cmd.Context().Err() != nil {
-			return nil // who asked has gone
+			return nil // the client has disconnected
 		}
 		return err
 	}
@@ -80,16 +80,16 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// runSelf runs a command line of hone as a process of its own, and returns its exit code.
+// runSelf runs hone as a child process and returns its exit code.
 func runSelf(ctx context.Context, program, dir string, env, args []string, out, said io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, out, said
 	var end os.Signal = os.Interrupt
 	if signal.Ignored(end) {
-		end = syscall.SIGTERM // what a script starts in the background ignores interrupts, and so does all that it starts
+		end = syscall.SIGTERM // background jobs of shells ignore SIGINT, and so do their child processes
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(end) } // it shows what it has, and leaves nothing behind
-	cmd.WaitDelay = 15 * time.Second                             // more than it waits for a program that it ends
+	cmd.Cancel = func() error { return cmd.Process.Signal(end) } // the child prints what it has, and cleans up
+	cmd.WaitDelay = 15 * time.Second                             // longer than the child waits for a program that it ends
 	err := cmd.Run()
 	var ended *exec.ExitError
 	switch {

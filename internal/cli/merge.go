@@ -20,7 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// mergeCommand returns the command that writes profiles.
+// mergeCommand returns the command that merges profiles into a file.
 func mergeCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "merge -o OUT PROFILE…",
@@ -70,7 +70,7 @@ func mergeCommand(sys *System) *cobra.Command {
 			return orPackage(cmd.Context(), err)
 		}
 		p := opened.Recordings[0].Profile
-		q.Metric = "" // a profile has all its sample types
+		q.Metric = "" // write all sample types, not one
 		r, err := profileview.Raw([]*recording.Recording{{Profile: p}}, q)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func mergeCommand(sys *System) *cobra.Command {
 			note(sys, "%s", n)
 		}
 		if p = r.(*report.Raw).Profile; q.Divide != 0 && q.Divide != 1 {
-			p = p.Divide(q.Divide) // Times cuts values to whole numbers as pprof does, and loses most of a CPU profile
+			p = p.Divide(q.Divide) // Times rounds to whole numbers, as pprof does, and so loses most of a CPU profile
 		}
 		if strip {
 			return out.with(sys, func(w io.Writer) error { return writeStripped(w, p) })
@@ -116,7 +116,7 @@ func writeStripped(w io.Writer, p *profile.Profile) error {
 	return err
 }
 
-// stripRecording writes a recording without what it tells beside what was measured.
+// stripRecording copies a recording and keeps only the measurements.
 func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) error {
 	for _, key := range mergeKeys {
 		if cmd.Flags().Changed(key) {
@@ -146,11 +146,11 @@ func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) 
 	return out.with(sys, func(w io.Writer) error { return recording.Strip(r, w) })
 }
 
-// saveStored writes what a ref names in a store as a recording, with all its kinds of profiles.
+// saveStored writes the profiles that a store ref names to a recording, with all kinds of profiles.
 func saveStored(cmd *cobra.Command, sys *System, out output, args []string) error {
 	for _, key := range mergeKeys {
 		if cmd.Flags().Changed(key) {
-			return usagef("-o FILE.pb.gz writes a profile", "a recording of a store has all that is selected: --%s does not apply", key)
+			return usagef("-o FILE.pb.gz writes a profile", "a recording from a store has everything that the ref selects: --%s does not apply", key)
 		}
 	}
 	if len(args) != 1 {
@@ -159,7 +159,7 @@ func saveStored(cmd *cobra.Command, sys *System, out output, args []string) erro
 	return out.with(sys, func(w io.Writer) error { return source.Save(args[0], w) })
 }
 
-// mergeKeys are the settings that make sense for a profile that is written and not shown.
+// mergeKeys are the settings that apply to a profile in a file, rather than on display.
 var mergeKeys = []string{
 	"metric", "at",
 	"focus", "ignore", "hide", "show", "show-from", "prune-from", "collapse-package", "collapse-recursion",

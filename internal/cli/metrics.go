@@ -13,7 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/view"
 )
 
-// metricsCommand is the command of a view about the metrics of a recording.
+// metricsCommand is the command of a view of the metrics in a recording.
 func metricsCommand(v *view.View, sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     v.Name + " RECORDING",
@@ -63,7 +63,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 	return cmd
 }
 
-// examplesOf shows how a view of a run is asked: for a part of the time and as a picture where it has those.
+// examplesOf returns examples of a view about a run: with --at and with a picture, if the view supports them.
 func examplesOf(v *view.View) string {
 	list := []string{"hone " + v.Name + " server.hone"}
 	if v.Uses.Has("at") {

@@ -17,10 +17,10 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// outputNames are the flags that say how answers are written.
+// outputNames are the flags that control how answers are written.
 var outputNames = []string{"output", "json", "csv", "md", "color", interactiveFlag, flameFlag, darkFlag, upFlag}
 
-// outputFlags adds the flags that say how answers are written.
+// outputFlags adds the flags that control how answers are written.
 func outputFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.SortFlags = false
@@ -31,19 +31,19 @@ func outputFlags(root *cobra.Command) {
 	f.String("color", "auto", "use colors: `WHEN` is auto, always or never")
 }
 
-// formatOf are the formats of files by their endings.
+// formatOf maps file extensions to formats.
 var formatOf = map[string]string{
 	".json": "json", ".csv": "csv", ".md": "markdown", ".svg": "svg", ".png": "png", ".html": "html", ".sarif": "sarif",
 }
 
-// An output is where an answer goes and how it is written.
+// An output is the destination and the format of an answer.
 type output struct {
 	file   string // "" is standard output
 	format string
 	opt    render.Options
 }
 
-// pictured reports whether a picture is asked for, or a page with one.
+// pictured reports whether the output is a picture, or a page with one.
 func (o *output) pictured() bool { return slices.Contains([]string{"svg", "png", "html"}, o.format) }
 
 // outputOf reads the output flags.
@@ -68,7 +68,7 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 		return out, usagef("", "--color=%s: want auto, always or never", color)
 	}
 	cols := 0
-	if out.file == "" || strings.HasSuffix(out.file, ".hone") || cmd.Name() == "tour" { // the answer is shown, and a recording or page of it kept
+	if out.file == "" || strings.HasSuffix(out.file, ".hone") || cmd.Name() == "tour" { // the answer goes to standard output, and a recording or page to the file
 		cols = width(sys.Out)
 	}
 	out.opt = render.Options{
@@ -90,8 +90,8 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	return out, nil
 }
 
-// writable refuses endings of files that promise what the answer of cmd will not be. With --json and the like a name is only
-// a name, but programs read files that are named like a profile, a recording or the answer of another view as one.
+// writable returns an error if the extension of the output file does not match its content. With --json and the like, most extensions are fine. The
+// exceptions are those of profiles, of recordings and of other views' answers, because programs would try to read the file as one.
 func writable(cmd *cobra.Command, out output) error {
 	named := strings.ToLower(filepath.Ext(out.file))
 	file, name := quoted(out.file), cmd.Name()
@@ -105,7 +105,7 @@ func writable(cmd *cobra.Command, out output) error {
 		return nil
 	case slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named):
 		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile, since %s writes text", out.file, name)
-	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // which keep what they measured
+	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // these save their measurements
 		return usagef("hone record -o "+file+" makes one", "%s would not be a recording, since %s writes text", out.file, name)
 	case out.format != "":
 		return nil
@@ -115,13 +115,13 @@ func writable(cmd *cobra.Command, out output) error {
 	return nil
 }
 
-// utf8Locale reports whether the terminal can be expected to show more than ASCII. Nothing set means a modern one.
+// utf8Locale reports whether the terminal is likely to show more than ASCII. Without a locale, it is assumed to be a modern one.
 func utf8Locale(sys *System) bool {
 	loc := strings.ToUpper(cmp.Or(sys.Env("LC_ALL"), sys.Env("LC_CTYPE"), sys.Env("LANG")))
 	return loc == "" || strings.Contains(loc, "UTF-8") || strings.Contains(loc, "UTF8")
 }
 
-// on returns out for another standard output.
+// on returns out for a new value of sys.Out.
 func (out output) on(sys *System) output {
 	out.opt.Width = width(sys.Out)
 	switch {
@@ -138,7 +138,7 @@ func (out output) write(sys *System, r report.Report) error {
 	return out.with(sys, func(w io.Writer) error { return render.Write(w, out.format, r, out.opt) })
 }
 
-// with hands write the place where the answer goes. A reader that goes away early, like head, is no error.
+// with calls write with the destination of the answer. A reader that closes the pipe early, such as head, is no error.
 func (out output) with(sys *System, write func(io.Writer) error) error {
 	if out.file == "" {
 		b := bufio.NewWriterSize(sys.Out, 64<<10)
@@ -158,13 +158,12 @@ func (out output) with(sys *System, write func(io.Writer) error) error {
 		err = b.Flush()
 	}
 	if err == nil {
-		_, err = f.Write(nil) // an answer may be empty
+		_, err = f.Write(nil) // create the file also for an empty answer
 	}
 	return f.close(err)
 }
 
-// A lateFile is created when there is something to write, so that an answer that cannot be had in a format leaves the file
-// alone that was to hold it.
+// A lateFile is created by its first write. If a format cannot show an answer, an existing file stays as it is.
 type lateFile struct {
 	name string
 	file *safefile.File
@@ -180,7 +179,7 @@ func (f *lateFile) Write(b []byte) (int, error) {
 	return f.file.Write(b)
 }
 
-// close keeps what was written, unless there was an error.
+// close commits the file, or discards it after an error.
 func (f *lateFile) close(err error) error {
 	switch {
 	case f.file == nil:
@@ -192,10 +191,10 @@ func (f *lateFile) close(err error) error {
 	return f.file.Commit()
 }
 
-// note talks to the user about an answer.
+// note prints a note about an answer on standard error.
 func note(sys *System, format string, args ...any) {
 	fmt.Fprintf(sys.Err, "note: %s\n", render.Message(fmt.Sprintf(format, args...)))
 }
 
-// writesProfile reports whether what -o names is a profile and not an answer.
+// writesProfile reports whether cmd writes a profile to -o, rather than an answer.
 func writesProfile(cmd *cobra.Command) bool { return cmd.Name() == "merge" || cmd.Name() == "pgo" }

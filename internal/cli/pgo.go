@@ -31,7 +31,7 @@ for the total cost of all services. If only one service runs the program, name o
 
 Name the file default.pgo and put it into the folder of the main package: go build then uses it.`
 
-// usualPGO is the file that go build looks for.
+// usualPGO is the file that go build uses without a flag.
 const usualPGO = "default.pgo"
 
 func pgoCommand(sys *System) *cobra.Command {
@@ -112,7 +112,7 @@ func pgoCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// weightsOf reads what --weight says of refs.
+// weightsOf parses --weight, the weights of refs.
 func weightsOf(flags, refs []string) (map[string]float64, error) {
 	out := map[string]float64{}
 	for _, text := range flags {
@@ -133,7 +133,7 @@ func weightsOf(flags, refs []string) (map[string]float64, error) {
 	return out, nil
 }
 
-// pgoHints says what to do about what is wrong with profiles.
+// pgoHints adds a next step to an error about profiles.
 func pgoHints(err error) error {
 	var kind *pgo.NotCPUError
 	var small *pgo.TooSmallError

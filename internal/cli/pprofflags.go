@@ -10,8 +10,8 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// orPprof is err about the flags of cmd, with another hint where the command line is one of go tool pprof, which people type out of habit:
-// its flags have one dash, so -nodecount=5 reads as --limit odecount=5.
+// orPprof returns err, an error about the flags of cmd. If the command line uses flags of go tool pprof out of habit, the error gets a hint about
+// hone's flags. pprof flags have one dash, so -nodecount=5 is parsed as --limit odecount=5.
 func orPprof(cmd *cobra.Command, args []string, err error) error {
 	if cmd.HasParent() && cmd.GroupID != groupLook {
 		return err
@@ -34,7 +34,7 @@ func orPprof(cmd *cobra.Command, args []string, err error) error {
 	return err
 }
 
-// insteadOfPprof returns what hone has in place of a flag of go tool pprof, or "".
+// insteadOfPprof returns hone's equivalent of a flag of go tool pprof, or "".
 func insteadOfPprof(name string) string {
 	switch name {
 	case "http":

@@ -24,13 +24,13 @@ import (
 	"github.com/hone-perf/hone/internal/source"
 )
 
-// sourceNames are the flags that say how profiles are got.
+// sourceNames are the flags that control where profiles and names of functions come from.
 var sourceNames = []string{"binary", "symbolize", lengthFlag, "timeout", "tls-cert", "tls-key", "tls-ca"}
 
-// symbolizers are the ways to name addresses. They can be combined with colons.
+// symbolizers are the ways to find the functions of addresses. Colons combine them.
 var symbolizers = []string{"none", "local", "fastlocal", "remote", "force"}
 
-// sourceFlags adds the flags that say how profiles are got.
+// sourceFlags adds the flags that control where profiles come from.
 func sourceFlags(cmd *cobra.Command) *source.Options {
 	o := &source.Options{}
 	f := cmd.Flags()
@@ -45,7 +45,7 @@ func sourceFlags(cmd *cobra.Command) *source.Options {
 	return o
 }
 
-// A secondsFlag is a time: a number of seconds, or one with a unit.
+// A secondsFlag is a duration: a number of seconds, or a number with a unit.
 type secondsFlag struct{ d *time.Duration }
 
 func (f *secondsFlag) Set(text string) error {
@@ -69,7 +69,7 @@ func (f *secondsFlag) String() string {
 
 func (f *secondsFlag) Type() string { return "TIME" }
 
-// A symbolizeFlag is ways to name addresses.
+// A symbolizeFlag is a list of symbolizers.
 type symbolizeFlag struct{ s *string }
 
 func (f *symbolizeFlag) Set(text string) error {
@@ -91,7 +91,7 @@ func (f *symbolizeFlag) String() string {
 
 func (f *symbolizeFlag) Type() string { return "HOW" }
 
-// recordings returns what a query is about, and its base; and the query with the sample type of theirs that its metric is.
+// recordings opens the refs and the base of a query. It returns the query with the metric replaced by the name of a sample type.
 func recordings(cmd *cobra.Command, sys *System, o *source.Options, q query.Query) ([]*recording.Recording, query.Query, error) {
 	opened, err := openProfiles(cmd, sys, o, q.Refs, open.Want{Base: q.Base, Metric: q.Metric, At: q.At, SourcePath: q.SourcePath, TrimPath: q.TrimPath})
 	if err != nil {
@@ -101,7 +101,7 @@ func recordings(cmd *cobra.Command, sys *System, o *source.Options, q query.Quer
 	return opened.Recordings, q, nil
 }
 
-// openProfiles opens the profiles that refs name, and tells how that goes.
+// openProfiles opens the profiles that refs name, and shows progress.
 func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []string, w open.Want) (*open.Opened, error) {
 	progress := &progress{sys: sys, start: time.Now()}
 	defer progress.clear()
@@ -125,7 +125,7 @@ func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 		}
 	}
 	w.Progress = progress.show
-	// A folder may hold other things than profiles. What was named should have been one.
+	// A folder may have other files than profiles, but a file that the user named should be a profile.
 	w.Missing = func(_ string, named bool) { sys.partial = sys.partial || named }
 	opened, err := open.Open(cmd.Context(), refs, w)
 	if err != nil {
@@ -135,7 +135,7 @@ func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 	return opened, nil
 }
 
-// openPart opens a recording, or a file, that is to have a part.
+// openPart opens a recording, or a file, for one of its parts.
 func openPart(sys *System, part *recording.FileKind, ref string) (*recording.Recording, query.Span, error) {
 	opened, err := open.Open(context.Background(), []string{ref}, open.Want{Part: part, Lost: sys.sayLost, Source: source.Options{Stdin: sys.In}})
 	if err != nil {
@@ -144,7 +144,7 @@ func openPart(sys *System, part *recording.FileKind, ref string) (*recording.Rec
 	return opened.Recordings[0], opened.At, nil
 }
 
-// openWhole opens a recording with all that is in it. It returns nil when ref names something else.
+// openWhole opens a recording with all its parts. It returns nil if ref is not a recording.
 func openWhole(ref string) (*recording.Recording, query.Span, error) {
 	opened, err := open.Open(context.Background(), []string{ref}, open.Want{Whole: true})
 	var other *open.NotRecordingError
@@ -157,7 +157,7 @@ func openWhole(ref string) (*recording.Recording, query.Span, error) {
 	return opened.Recordings[0], opened.At, nil
 }
 
-// openHints says in the words of the command line what is wrong, and what to do next.
+// openHints words an error of package open for the command line, with the next step.
 func openHints(err error) error {
 	var noName *open.NoNameError
 	var noFile *open.NoFileError
@@ -205,7 +205,7 @@ func openHints(err error) error {
 	return err
 }
 
-// orPackage is openHints where a folder with a Go package may have been meant.
+// orPackage is openHints for commands whose users may have meant a folder with a Go package.
 func orPackage(ctx context.Context, err error) error {
 	var none *open.ProfilesError
 	if !errors.As(err, &none) || len(none.Refs) != 1 || ctx.Err() != nil {
@@ -223,7 +223,7 @@ func orPackage(ctx context.Context, err error) error {
 	return openHints(err)
 }
 
-// asPackage is a folder or a file as the go command takes it: with ./ in front, since it takes a name without for an import path.
+// asPackage returns a folder or file as an argument of the go command, which takes a name without ./ for an import path.
 func asPackage(ref string) string {
 	ref = filepath.ToSlash(ref)
 	if filepath.IsAbs(ref) || strings.HasPrefix(ref, ".") {
@@ -232,13 +232,13 @@ func asPackage(ref string) string {
 	return "./" + ref
 }
 
-// isHost reports whether a word is surely meant to be a machine.
+// isHost reports whether word is certainly a host name or address.
 func isHost(word string) bool { return word == "localhost" || net.ParseIP(word) != nil }
 
-// present refuses files that are not there.
+// present returns an error if one of the files does not exist.
 func present(refs []string) error { return openHints(open.Present(refs)) }
 
-// noteAbsent says why functions have no names.
+// noteAbsent prints why functions have no names.
 func noteAbsent(sys *System, programs []string) {
 	who := "the program is"
 	switch more := len(programs) - 1; {
@@ -253,7 +253,7 @@ func noteAbsent(sys *System, programs []string) {
 	note(sys, "some functions have no names, because %s not on this machine: %s names the profiled program, PPROF_BINARY_PATH its folder", who, names)
 }
 
-// sayLost says what of a recording could not be used, where the answer itself does not.
+// sayLost prints which parts of a recording could not be read, for answers that have no notes about it.
 func (s *System) sayLost(rec *recording.Recording) {
 	for _, n := range rec.Lost {
 		s.partial = true
@@ -267,7 +267,7 @@ func isPackage(dir string) bool {
 	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".go") })
 }
 
-// insteadOf says what shows a recording that has no profile.
+// insteadOf adds the command that can show a recording without profiles.
 func insteadOf(rec *recording.Recording, err error) error {
 	if !errors.Is(err, recording.ErrNoProfile) {
 		return err
@@ -285,11 +285,10 @@ func insteadOf(rec *recording.Recording, err error) error {
 	return err
 }
 
-// A progress shows how far reading many profiles has come, once that takes noticeable time. Those who read profiles at
-// the same time may all have something to say.
+// A progress shows how many of the profiles are open, once that takes a noticeable time. Goroutines that open profiles may use it at the same time.
 type progress struct {
 	sys   *System
-	total int // 0 shows nothing
+	total int // 0 shows no progress
 	start time.Time
 
 	mu    sync.Mutex

@@ -58,7 +58,7 @@ func proveCommand(sys *System) *cobra.Command {
 		Example: proveExamples,
 		GroupID: groupProve,
 
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -139,7 +139,7 @@ func runProve(cmd *cobra.Command, sys *System, opt prove.Options, undecided bool
 	return nil
 }
 
-// writeTests writes the tests of the differences that were found.
+// writeTests writes tests that reproduce the differences.
 func writeTests(sys *System, p *report.Proof, file string) error {
 	t := p.Regression
 	if t == nil {

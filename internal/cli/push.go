@@ -40,7 +40,7 @@ type pushFlags struct {
 	to, service, kind string
 	labels            []string
 
-	// Of recordings on the shelf.
+	// Flags for recordings on the shelf.
 	name, note string
 	expires    time.Duration
 	forever    bool
@@ -115,7 +115,7 @@ func pushCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// openFile opens a file that is to be sent.
+// openFile opens a file to send.
 func openFile(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,20 +124,20 @@ func openFile(name string) (*os.File, error) {
 	return f, err
 }
 
-// share puts a recording on the shelf of a server, and returns a link to it.
+// share uploads a recording to the shelf of a server, and returns its URL.
 func (f *pushFlags) share(sys *System, name string) (string, error) {
 	in, err := openFile(name)
 	if err != nil {
 		return "", err
 	}
 	defer in.Close()
-	// What the server would refuse is known before it is sent.
+	// Check the limits of the server before uploading.
 	st, err := in.Stat()
 	switch {
 	case err != nil:
 		return "", err
 	case st.IsDir():
-		return "", fmt.Errorf("%s is a folder; a recording that is shared is one file", name)
+		return "", fmt.Errorf("%s is a folder, but only a recording in one file can be shared", name)
 	case !recording.IsRecording(name):
 		return "", usagef("hone push --service NAME "+quotedRefs([]string{name})+" sends a profile", "%s is not a hone recording; only recordings are shared by a link", name)
 	}
@@ -146,7 +146,7 @@ func (f *pushFlags) share(sys *System, name string) (string, error) {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	if m.KeepSecrets && m.How != recording.Stored {
-		note(sys, "%s was recorded with --keep-secrets: everyone who has the link can read what looks like a secret", name)
+		note(sys, "%s was recorded with --keep-secrets: everyone with the link can read passwords and tokens in it", name)
 	}
 	q := url.Values{"name": {cmp.Or(f.name, filepath.Base(name))}}
 	if f.note != "" {
@@ -234,7 +234,7 @@ hone shelf rm deletes a recording. Only its owner and admins can.`,
 	return cmd
 }
 
-// pushFile sends a file to a store, and returns what became of its profiles.
+// pushFile sends a file to a store, and returns the outcome for each of its profiles.
 func pushFile(to string, q url.Values, name string) (string, error) {
 	f, err := openFile(name)
 	if err != nil {

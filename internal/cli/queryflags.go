@@ -11,8 +11,8 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 )
 
-// queryFlags gives fs a flag for each of the keys that are named, except ref: what to look at needs no flag. The flags set
-// fields of q as they are met, so filters keep the order of the command line.
+// queryFlags adds a flag to fs for each of the named keys, except ref, which is an argument. Flags set fields of q in the order of the command line,
+// so filters apply in that order.
 func queryFlags(fs *pflag.FlagSet, q *query.Query, names []string) {
 	for i := range query.Keys {
 		k := &query.Keys[i]
@@ -29,7 +29,7 @@ func queryFlags(fs *pflag.FlagSet, q *query.Query, names []string) {
 	}
 }
 
-// A flagValue is a key as a flag.
+// A flagValue is a key of a query as a flag.
 type flagValue struct {
 	key *query.Key
 	q   *query.Query
@@ -44,7 +44,7 @@ func (f *flagValue) String() string {
 	return strings.Join(f.key.Values(f.q), ",")
 }
 
-// Type returns what help calls the value.
+// Type returns the name of the value in help.
 func (f *flagValue) Type() string {
 	if f.key.Switch() {
 		return "bool"
@@ -52,7 +52,7 @@ func (f *flagValue) Type() string {
 	return f.key.Value
 }
 
-// A cumFlag is short for a value of the key.
+// A cumFlag is the flag --cum, short for --sort=cum.
 type cumFlag struct{ flagValue }
 
 func (f *cumFlag) Set(text string) error {

@@ -59,7 +59,7 @@ func raceCommand(sys *System) *cobra.Command {
 		Example: raceExamples,
 		GroupID: groupProve,
 
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -106,7 +106,7 @@ func raceCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// numbers reads "4,2,1".
+// numbers parses "4,2,1".
 func numbers(list string) ([]int, error) {
 	if list == "" {
 		return nil, nil
@@ -122,7 +122,7 @@ func numbers(list string) ([]int, error) {
 	return out, nil
 }
 
-// readRequests reads requests that were recorded or written down.
+// readRequests reads recorded or handwritten requests.
 func readRequests(sys *System, name string) ([]prove.MadeRequest, error) {
 	at := func(name string) string {
 		if filepath.IsAbs(name) {
@@ -149,7 +149,7 @@ func readRequests(sys *System, name string) ([]prove.MadeRequest, error) {
 	return out, nil
 }
 
-// patience is how long somebody waits who has asked for the end.
+// patience is the time that hone takes to write its answer after an interrupt.
 const patience = 10 * time.Second
 
 func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error {
@@ -169,7 +169,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 		return raceError(err)
 	}
 	defer s.Close()
-	if err != nil { // what was found before it was interrupted has names, too, if that does not take long
+	if err != nil { // After an interrupt, take a short time to symbolize the races found so far.
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer stop()
@@ -179,7 +179,7 @@ func runRace(cmd *cobra.Command, sys *System, opt race.Options, fix bool) error 
 		r.Fixed, err = s.Fix(ctx)
 	}
 	say.now("")
-	// Whatever went wrong, there is something to tell, and some patches may be written.
+	// Even after an error there are results to show, and some patches may be complete.
 	if err := errors.Join(err, out.write(sys, r)); err != nil {
 		return err
 	}

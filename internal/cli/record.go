@@ -86,7 +86,7 @@ type recordFlags struct {
 	keepSecrets        bool
 	push, service      string
 
-	bench string // benchmarks that were asked for
+	bench string // value of -bench
 }
 
 func recordCommand(sys *System) *cobra.Command {
@@ -97,7 +97,7 @@ func recordCommand(sys *System) *cobra.Command {
 		Long:               recordHelp,
 		Example:            recordExamples,
 		GroupID:            groupRecord,
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -130,7 +130,7 @@ func recordCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// dashOf returns the place of the first -- in args, or their number.
+// dashOf returns the index of the first -- in args, or len(args).
 func dashOf(args []string) int {
 	if i := slices.Index(args, "--"); i >= 0 {
 		return i
@@ -154,7 +154,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	if f.test {
 		behind = ofTestBinary(behind)
 		if len(targets) == 0 && f.pid == 0 {
-			targets = []string{"."} // as go test does
+			targets = []string{"."} // the default of go test
 		}
 	}
 	opt := capture.Options{
@@ -165,7 +165,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 
 		KeepSecrets: f.keepSecrets,
 	}
-	if width(sys.Err) > 0 { // somebody looks on: elsewhere standard error is the program's until it ends
+	if width(sys.Err) > 0 { // standard error is a terminal; elsewhere it belongs to the program until that ends
 		opt.Trouble = func(e recording.Event) {
 			fmt.Fprintf(sys.Err, "hone: after %s: %s\n", unit.Time(e.At), troubleText(e))
 		}
@@ -220,10 +220,10 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	return runRecord(cmd, sys, f, opt)
 }
 
-// recordFlagError says what is wrong with a flag. One behind what to record is probably meant for the program.
+// recordFlagError returns an error about a flag. A flag after the package is probably meant for the program.
 func recordFlagError(cmd *cobra.Command, err error, args []string) error {
 	var unknown *pflag.NotExistError
-	targets := cmd.Flags().Args() // before it
+	targets := cmd.Flags().Args() // the arguments before it
 	if !errors.As(err, &unknown) || len(targets) == 0 || isServer(targets[0]) || nearestFlag(cmd, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())) != "" {
 		return flagError(cmd, err, buildFlags(), testFlags())
 	}
@@ -238,7 +238,7 @@ func recordFlagError(cmd *cobra.Command, err error, args []string) error {
 	return usagef("arguments of the program come after --: hone record "+strings.Join(words, " "), "%w", err)
 }
 
-// check refuses flags that do not go together.
+// check returns an error about flags that cannot be combined.
 func (f *recordFlags) check(cmd *cobra.Command) error {
 	if len(f.when.list) == 0 {
 		for _, name := range []string{"window", "cooldown", "captures"} {
@@ -257,7 +257,7 @@ func (f *recordFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// seen refuses what cannot be had of what is recorded in a way.
+// seen returns an error if a flag needs data that this way of recording does not have.
 func (f *recordFlags) seen(how recording.How) error {
 	if err := capture.CanSee(how, f.when.list); err != nil {
 		return usagef("hone record PACKAGE builds the program with the recorder, which sees everything", "--when %w", err)
@@ -272,7 +272,7 @@ func (f *recordFlags) seen(how recording.How) error {
 	return nil
 }
 
-// A whenFlag is conditions. It may be given several times.
+// A whenFlag is a list of conditions. The flag may be repeated.
 type whenFlag struct{ list []capture.Condition }
 
 func (f *whenFlag) Set(text string) error {
@@ -291,7 +291,7 @@ func (f *whenFlag) String() string {
 
 func (f *whenFlag) Type() string { return "CONDITION" }
 
-// ofTestBinary spells the flags of go test as a test binary takes them: -run as -test.run.
+// ofTestBinary converts flags of go test into flags of a test binary: -run becomes -test.run.
 func ofTestBinary(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -306,7 +306,7 @@ func ofTestBinary(args []string) []string {
 	return args
 }
 
-// isNumber reports whether s is a whole number, as the number of a process, and no file.
+// isNumber reports whether s can be a process ID: it is a whole number, and no file has this name.
 func isNumber(s string) bool {
 	_, err := strconv.ParseUint(s, 10, 32)
 	_, none := os.Stat(s)
@@ -326,7 +326,7 @@ func isServer(s string) bool {
 	return err == nil && port != "" && strings.Trim(port, "0123456789") == ""
 }
 
-// isSourceOf refuses what can be seen to be no source of a program.
+// isSourceOf returns an error if targets are clearly not one package, or Go files of one.
 func isSourceOf(targets []string) error {
 	files := 0
 	for _, t := range targets {
@@ -348,7 +348,7 @@ func isSourceOf(targets []string) error {
 	return nil
 }
 
-// runnable is how a shell runs a file.
+// runnable returns a file as a command in a shell.
 func runnable(file string) string {
 	if filepath.Base(file) == file {
 		return "./" + file
@@ -356,7 +356,7 @@ func runnable(file string) string {
 	return file
 }
 
-// runRecord runs and records a program, and says what came of it.
+// runRecord runs and records a program, and prints the outcome.
 func runRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Options) error {
 	say := newSaying(sys)
 	opt.Say = say.now
@@ -371,7 +371,7 @@ func runRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Opti
 	return recorded(sys, f, out, err)
 }
 
-// recorded says where a recording is, or why there is none. The exit code is that of the program.
+// recorded prints where the recording is, or why there is none. The exit code is the one of the program.
 func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) error {
 	var wrong *gocmd.Error
 	switch {
@@ -405,7 +405,7 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 	next := []hint.Command{hint.Ask("", out.File)}
 	if rec, err := recording.Open(out.File); err == nil {
 		if f.bench != "" && out.Code == 0 && !view.Benchmarks.Has(rec) {
-			note(sys, "no benchmark matches %s", quoted(f.bench)) // go test says nothing where there are no tests either
+			note(sys, "no benchmark matches %s", quoted(f.bench)) // go test prints nothing in packages without tests
 		}
 		switch {
 		case m.How == recording.Built && len(rec.Parts) > 0:
@@ -450,7 +450,7 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 // troubleText is trouble in words that a terminal can show.
 func troubleText(e recording.Event) string { return render.Message(report.NewTimeEvent(e).Text) }
 
-// sayTrouble says what came of the conditions that were looked out for.
+// sayTrouble prints the captures of --when.
 func sayTrouble(sys *System, m *recording.Manifest) {
 	if m.Lookout == nil {
 		return
@@ -473,7 +473,7 @@ func keepSecretsFlag(flags *pflag.FlagSet, keep *bool) {
 	flags.BoolVar(keep, "keep-secrets", false, "keep values that look like passwords, keys or tokens in the recording, instead of …")
 }
 
-// sayHidden says that a recording or a profile has less in it than there was.
+// sayHidden prints how many values a recording or profile hides.
 func sayHidden(sys *System, in string, n int) {
 	keep := hint.SpellOption(sys.speller(), hint.Option{Name: "keep-secrets"})
 	switch {
@@ -484,7 +484,7 @@ func sayHidden(sys *System, in string, n int) {
 	}
 }
 
-// watchRecord records a process that is running.
+// watchRecord records a running process.
 func watchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Options, pid int) error {
 	say := newSaying(sys)
 	opt.Say = say.now
@@ -493,7 +493,7 @@ func watchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Op
 	return finished(cmd.Context(), recorded(sys, f, out, err))
 }
 
-// fetchRecord records a server, and says what came of it.
+// fetchRecord records a server, and prints the outcome.
 func fetchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Options, from capture.Server) error {
 	say := newSaying(sys)
 	opt.Say = say.now

@@ -11,29 +11,29 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A saying tells on standard error what is being done. On a terminal it does so at once, in a line that the next one replaces. Elsewhere it
-// writes a line every ten seconds, so that whoever reads a log knows that hone is still at work.
+// A saying shows progress on standard error. On a terminal, each message replaces the line of the one before. Elsewhere it writes a line every ten
+// seconds, so that readers of a log know that hone is still working.
 type saying struct {
 	sys      *System
 	terminal bool
 
 	mu      sync.Mutex
-	doing   string // "" is nothing to tell
+	doing   string // "" is no message
 	began   time.Time
 	ticking bool
 }
 
-// sayEvery is how often there is a line where there is no terminal.
+// sayEvery is the time between lines if standard error is not a terminal.
 const sayEvery = 10 * time.Second
 
 func newSaying(sys *System) *saying { return &saying{sys: sys, terminal: width(sys.Err) > 0} }
 
-// now says what is being done from now on; "" is nothing, or that something else is going to be written.
+// now sets the progress message. "" removes it, for example before other output.
 func (s *saying) now(doing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if doing == "recording" {
-		doing = "" // the program has standard error
+		doing = "" // the program uses standard error
 	}
 	s.doing = render.Message(doing)
 	switch {
@@ -57,7 +57,7 @@ func (s *saying) show() {
 		return
 	}
 	line := "hone: " + s.doing + "…"
-	// What wraps would stay when the next line comes.
+	// The next message could not replace a line that wraps.
 	if room := width(s.sys.Err) - 1; room > 1 && utf8.RuneCountInString(line) > room {
 		line = string([]rune(line)[:room-1]) + "…"
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-perf/hone/internal/mcp"
 )
 
-// TestProgressWithoutTerminal holds that a log gets a line every ten seconds about what is being done, and none when there is nothing to tell.
+// TestProgressWithoutTerminal holds that a log gets a progress line every ten seconds, and none while there is no message.
 func TestProgressWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -35,7 +35,7 @@ func TestProgressWithoutTerminal(t *testing.T) {
 		after(time.Minute, "")
 		say.now("packing")
 		after(11*time.Second, "hone: packing… (91s)\n")
-		reader = readerTools // which takes the line for progress, and does not show it with the answer
+		reader = readerTools // hone mcp takes the line for progress, and does not show it with the answer
 		after(10*time.Second, mcp.Progress+"hone: packing… (101s)\n")
 		say.now("")
 		after(time.Minute, "")

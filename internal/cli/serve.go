@@ -64,13 +64,13 @@ With --store, any number of servers can share one ClickHouse database.
 With --demo, it starts with three days of profiles of three practice services. A deploy made one
 of them slower.`
 
-// tokensFile holds the tokens, in the folder of the store.
+// tokensFile is the file of tokens, in the folder of the store.
 const tokensFile = "tokens.json"
 
-// eventsFile holds what happened to services, in the folder of the store.
+// eventsFile is the log of events of services, in the folder of the store.
 const eventsFile = "events.jsonl"
 
-// usualData is the folder of the store unless told otherwise.
+// usualData is the default folder of the store.
 const usualData = "hone-data"
 
 func serveCommand(sys *System) *cobra.Command {
@@ -102,7 +102,7 @@ func serveCommand(sys *System) *cobra.Command {
 	cmd.Flags().Var(&ageFlag{&shared.Keep}, "shelf-keep", "keep shared recordings for this long, unless hone push sets --expires (default 90d)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("hone serve --help lists what it takes", "serve takes no arguments, but got %s", quoted(args[0]))
+			return usagef("hone serve --help lists its flags", "serve takes no arguments, but got %s", quoted(args[0]))
 		}
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
@@ -127,7 +127,7 @@ func serveCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// serving is how to serve.
+// serving holds the settings of hone serve.
 type serving struct {
 	data, listen string
 	database     string
@@ -143,7 +143,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	if _, _, err := net.SplitHostPort(o.listen); err != nil {
 		return usagef("", "--listen %s: want an address such as 127.0.0.1:4040 or :4040", quoted(o.listen))
 	}
-	var secured *tls.Config // nil for HTTP
+	var secured *tls.Config // nil means HTTP
 	if o.cert != "" {
 		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
 		if err != nil {
@@ -215,7 +215,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	// Without a configuration there is nothing to read again, but the signal must not end the server.
+	// Without --config there is nothing to reload, but the signal must not end the server.
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
@@ -224,7 +224,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		scheme = "https"
 	}
 	fmt.Fprintf(sys.Out, "%s://%s\n", scheme, l.Addr())
-	if width(sys.Out) > 0 && !o.demo && o.database == "" && answering.Scraper == nil { // else it is clear where profiles come from
+	if width(sys.Out) > 0 && !o.demo && o.database == "" && answering.Scraper == nil { // otherwise it is clear where profiles come from
 		note(sys, "the server keeps profiles in %s; hone push --service NAME cpu.pprof sends one, hone serve --help lists other ways, and Ctrl-C ends the server", o.data)
 	}
 	if took := time.Since(began); took > time.Second {
@@ -237,7 +237,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		working.Go(func() { notice.New(notice.Options{Store: s, Events: events, Log: log}).Run(ctx) })
 	}
 	if o.demo {
-		// Changes are looked for when the days before now are there.
+		// Look for changes only when the profiles of earlier days are loaded.
 		working.Go(func() {
 			runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, filepath.Join(o.data, "demo"), log)
 		})
@@ -266,7 +266,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		// What is on its way is taken, and all that is in memory is written.
+		// Finish uploads, and write what is only in memory.
 		patience, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		if err = server.Shutdown(patience); errors.Is(err, context.DeadlineExceeded) {
 			err = server.Close()
@@ -278,7 +278,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	return errors.Join(err, events.Close(), s.Close())
 }
 
-// openEvents opens the log of what happens to services, in the folder of the store.
+// openEvents opens the log of events of services, in the folder of the store.
 func openEvents(data string) (*event.Log, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func openEvents(data string) (*event.Log, error) {
 	return event.Open(filepath.Join(data, eventsFile))
 }
 
-// openStore opens the store, and returns what keeps it in order until a context ends.
+// openStore opens the store. The second result maintains it until its context ends.
 func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, func(context.Context), error) {
 	if o.database != "" {
 		at, err := clickhouse.ParseAddress(o.database)
@@ -294,7 +294,7 @@ func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, f
 			return nil, nil, err
 		}
 		s, err := clickhouse.Open(ctx, at, clickhouse.Options{})
-		return s, func(context.Context) {}, err // the database does that by itself
+		return s, func(context.Context) {}, err // the database maintains itself
 	}
 	s, err := disk.Open(o.data, o.disk)
 	if err != nil {
@@ -308,7 +308,7 @@ func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, f
 	}, nil
 }
 
-// asker returns what asks a process for a deeper look, or nil where nobody is asked for profiles.
+// asker returns a function that fetches more profiles from a process, or nil if the server does not scrape.
 func asker(s *scrape.Scraper) func(context.Context, scrape.Deeper) (*scrape.Deep, error) {
 	if s == nil {
 		return nil
@@ -316,7 +316,7 @@ func asker(s *scrape.Scraper) func(context.Context, scrape.Deeper) (*scrape.Deep
 	return s.Deeper
 }
 
-// reload reads the configuration when a signal says so. One that is wrong changes nothing.
+// reload reads the configuration again at each signal. If it has an error, the old one stays.
 func reload(ctx context.Context, again <-chan os.Signal, name string, answering *fleet.Server, log *slog.Logger) {
 	for {
 		select {
@@ -370,7 +370,7 @@ func tokenCommand(sys *System) *cobra.Command {
 			return usagef("for example: hone serve token ci --scope write", "token needs a name")
 		}
 		if _, err := os.Stat(*data); errors.Is(err, fs.ErrNotExist) {
-			// Of a server that runs elsewhere, this is the wrong folder.
+			// If a server is running, it has another --data, and will not read these tokens.
 			fmt.Fprintf(sys.Err, "hone: made the folder %s: start the server with the same --data\n", *data)
 		}
 		if err := os.MkdirAll(*data, 0o700); err != nil {
@@ -451,7 +451,7 @@ func checkCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// An ageFlag is how long something is kept: a time, or days and weeks.
+// An ageFlag is how long to keep profiles: a duration, or days and weeks.
 type ageFlag struct{ d *time.Duration }
 
 func (f *ageFlag) Set(text string) error {
@@ -481,7 +481,7 @@ func (f *sizeFlag) Set(text string) error {
 func (f *sizeFlag) String() string { return "" }
 func (f *sizeFlag) Type() string   { return "SIZE" }
 
-// isHostName reports whether requests can name a host so: by a name or an address, without a port.
+// isHostName reports whether s is a host name or address without a port, as in a Host header.
 func isHostName(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return true

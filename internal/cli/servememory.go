@@ -8,25 +8,24 @@ import (
 )
 
 const (
-	// serveMemory is how much memory hone serve takes before it collects garbage more often than usual. With its program and the catalog, which are
-	// mapped from files, that is 256 MB.
+	// serveMemory is the memory limit of hone serve, unless its live heap needs more. Together with the program and the catalog, which are mapped
+	// from files, it makes 256 MB.
 	serveMemory = 184 << 20
-	// leastRoom is the garbage that may always pile up beside what is in use: a quarter of that, and this.
+	// leastRoom is added to the live heap and a quarter of it: garbage may always grow by that much.
 	leastRoom = 32 << 20
-	lookEvery = 5 * time.Second // at how much is in use
+	lookEvery = 5 * time.Second // interval of reading the live heap
 )
 
-// beforeCollecting is how much garbage there may be for 100 bytes in use, as long as all of it is within the limit. When this was chosen, receiving
-// profiles took a tenth more CPU time with 100.
+// beforeCollecting is GOGC while the heap is within the limit. When it was chosen, receiving profiles took a tenth more CPU time with 100.
 const beforeCollecting = 200
 
-// boundMemory keeps garbage from taking as much memory as there is, unless the environment says how much there may be. A server whose
-// memory follows how fast profiles come in would need much more than it uses.
+// boundMemory sets the memory limit from the live heap, unless GOGC or GOMEMLIMIT is set. With GOGC alone, the heap would grow with the rate of
+// uploads, far beyond what the server needs.
 func boundMemory(ctx context.Context, sys *System) {
 	if sys.Env("GOGC") != "" || sys.Env("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetGCPercent(beforeCollecting) // commands do not collect before there is something worth it: see collectLater
+	debug.SetGCPercent(beforeCollecting) // collectLater has turned the collector off, which suits commands that end soon
 	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -41,5 +40,5 @@ func boundMemory(ctx context.Context, sys *System) {
 	}
 }
 
-// memoryLimit returns the limit for so much memory in use. It leaves room, or a large fleet would collect garbage all the time.
+// memoryLimit returns the limit for a live heap. It leaves room for garbage, or the server of a large fleet would collect all the time.
 func memoryLimit(live uint64) int64 { return max(serveMemory, int64(live+live/4)+leastRoom) }

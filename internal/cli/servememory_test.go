@@ -2,7 +2,7 @@ package cli
 
 import "testing"
 
-// What is in use may grow past the usual limit, and has room for garbage then, too.
+// A live heap can grow beyond the usual limit, and then the limit still leaves room for garbage.
 func TestMemoryLimit(t *testing.T) {
 	for _, tt := range []struct {
 		live uint64

@@ -14,10 +14,10 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 )
 
-// sideNames are how flags about one side of a comparison begin.
+// sideNames begin the flags of one side of a comparison.
 var sideNames = [2]string{"old", "new"}
 
-// settingFlags are what the sides of a comparison are built and run with.
+// settingFlags are the flags that set how to build and run each side of a comparison.
 type settingFlags [2]struct {
 	goName     string
 	env, flags []string
@@ -32,7 +32,7 @@ func (f *settingFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f[1].flags, "new-flags", nil, "build the new side with extra go build `FLAGS`, written as in GOFLAGS; may be repeated")
 }
 
-// settings returns those of the old side and of the new one.
+// settings returns the settings of the old and the new side.
 func (f *settingFlags) settings() (out [2]duel.Settings) {
 	for i, s := range f {
 		out[i] = duel.Settings{Go: s.goName, Env: s.env}
@@ -43,7 +43,7 @@ func (f *settingFlags) settings() (out [2]duel.Settings) {
 	return out
 }
 
-// given returns the first of the flags that is there, and "" when there is none.
+// given returns the first of these flags on the command line, or "".
 func (f *settingFlags) given() string {
 	for i, s := range f.settings() {
 		switch {
@@ -58,7 +58,7 @@ func (f *settingFlags) given() string {
 	return ""
 }
 
-// settingError says which flag is wrong.
+// settingError names the wrong flag in an error about settings.
 func settingError(err error) error {
 	if errors.Is(err, duel.ErrAlike) {
 		return &usageError{err, "for example: --old-go 1.26.5 --new-go 1.27.3, --new-env GOGC=200, or --new-flags -pgo=off"}
@@ -80,7 +80,7 @@ func settingError(err error) error {
 	return withHint(err, wrong.Next)
 }
 
-// passable returns a command line as it can be passed on: without values of settings that look like secrets.
+// passable returns args with values of settings that look like secrets replaced.
 func passable(args []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range out {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestCommandLinesAreKeptWithoutSecrets holds that a recording keeps the command line of a comparison without values that look like secrets.
+// TestCommandLinesAreKeptWithoutSecrets holds that a recording keeps the command line of a comparison, but not values that look like secrets.
 func TestCommandLinesAreKeptWithoutSecrets(t *testing.T) {
 	got := passable([]string{"compare", "--new-env", "TOKEN=abc", "--old-env=GOGC=200", "--new-flags", "-ldflags=-X main.k=abc", "--old-flags=-X a.b=c", "./...", "--new-env"})
 	want := []string{"compare", "--new-env", "TOKEN=…", "--old-env=GOGC=200", "--new-flags", "-ldflags=-X main.k=…", "--old-flags=-X a.b=…", "./...", "--new-env"}
@@ -16,8 +16,8 @@ func TestCommandLinesAreKeptWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestFlagsOfASide holds that flags of go build behind --old-flags and --new-flags are the value of those, and others are for both sides.
-func TestFlagsOfASide(t *testing.T) {
+// TestSideFlags holds that go build flags in --old-flags and --new-flags apply to one side, and other build flags to both.
+func TestSideFlags(t *testing.T) {
 	var f settingFlags
 	cmd := &cobra.Command{}
 	f.add(cmd.Flags())

@@ -21,7 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// shellCommand is a prompt at which a profile is asked one question after the other.
+// shellCommand is the prompt, at which users ask one question after another about a profile.
 func shellCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell PROFILE…",
@@ -64,7 +64,7 @@ If standard input is not a terminal, hone runs the lines one by one, and exits w
 	return cmd
 }
 
-// A shell answers lines about what refs name.
+// A shell answers questions about the profiles that refs name.
 type shell struct {
 	cmd    *cobra.Command
 	sys    *System
@@ -72,20 +72,20 @@ type shell struct {
 	refs   []string
 	out    output
 	ui     prompt.Prompt
-	held   []query.Query // settings that hold, as they were after each line that set some
+	held   []query.Query // settings after each line that changed some; the last one applies
 	read   map[string]readFor
 	failed bool
 
-	recorded bool // refs name a recording, which has many profiles
+	recorded bool // refs name a recording or a store, with profiles of several kinds
 }
 
-// A readFor is what was read for a question.
+// A readFor is the cached input of a question.
 type readFor struct {
 	in     []*recording.Recording
-	metric string // what the metric of the question means
+	metric string // sample type for the metric of the question
 }
 
-// settings returns those that hold.
+// settings returns the settings that apply now.
 func (s *shell) settings() query.Query {
 	if len(s.held) == 0 {
 		return query.Query{}
@@ -95,14 +95,14 @@ func (s *shell) settings() query.Query {
 
 func (s *shell) run() error {
 	if source.IsStored(s.refs[0]) {
-		s.recorded = true // and is read when the first question comes
+		s.recorded = true // it is opened by the first question
 	} else if rec, _, err := openWhole(s.refs[0]); rec != nil && err == nil {
 		rec.Close()
 		s.recorded = true
 	}
 	first, metric, err := s.open(query.Query{})
 	if err != nil {
-		return err // and there is nothing to ask
+		return err // without input there is nothing to ask about
 	}
 	if s.ui.Asks() {
 		if r, err := profileview.Look(first, query.Query{View: "look", Refs: s.refs, Metric: metric}); err == nil {
@@ -149,14 +149,14 @@ func (s *shell) run() error {
 	return nil
 }
 
-// do does what a line asks.
+// do executes a line.
 func (s *shell) do(line string) error {
 	line, where, to := divert(views.Numbered(line))
 	words := strings.Fields(line)
 	if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 		return nil
 	}
-	silent := func() error { // what changes settings only
+	silent := func() error { // returns an error if a line that prints no answer has a > or |
 		if where == "" {
 			return nil
 		}
@@ -211,10 +211,10 @@ func (s *shell) do(line string) error {
 	return s.answer(line, where, to)
 }
 
-// shellWords are the first words of lines that are no questions.
+// shellWords are the commands of the prompt.
 var shellWords = []string{"help", "undo", "reset", "settings", "quit"}
 
-// unknownWord is the error for the first word of a line that is neither a view nor a setting nor a command.
+// unknownWord returns the error for a line whose first word is not a view, a setting or a command.
 func unknownWord(word string) error {
 	if k := query.Find(word); k != nil {
 		return usagef("for example: "+k.Name+"="+k.Example, "%s needs a value", word)
@@ -231,7 +231,7 @@ func unknownWord(word string) error {
 	return usagef("help lists the questions", "unknown view or command %q", word)
 }
 
-// keysAt is the grammar of questions at the prompt: what can be said on the command line.
+// keysAt returns the keys that a view accepts at the prompt: the same as on the command line.
 func keysAt(name string) ([]string, error) {
 	v, ok := views.Find(name)
 	if !ok {
@@ -241,7 +241,7 @@ func keysAt(name string) ([]string, error) {
 	return keysOf(v), nil
 }
 
-// answer answers a question. Where is ">" or "|" when the answer goes to a file or a program.
+// answer answers a question. where is ">" or "|" if the answer goes to a file or a program.
 func (s *shell) answer(line, where, to string) error {
 	q, err := query.Grammar(keysAt).Parse(line)
 	if err != nil {
@@ -277,9 +277,9 @@ func (s *shell) answer(line, where, to string) error {
 	return show(ctx, s.sys, v, s.out.on(s.sys), in, q)
 }
 
-// open returns what a question is about, which is read only once, and the sample type that its metric means.
+// open returns the input of a question, which it caches, and the sample type for its metric.
 func (s *shell) open(q query.Query) (in []*recording.Recording, metric string, _ error) {
-	const most = 16 // answers to many times of a recording
+	const most = 16 // cached inputs, for questions about many periods of a recording
 	q.Refs = s.refs
 	opt := *s.opt
 	if v, ok := views.Find(q.View); ok {
@@ -287,7 +287,7 @@ func (s *shell) open(q query.Query) (in []*recording.Recording, metric string, _
 	}
 	key := fmt.Sprintf("%q %v %q %q %q", q.Base, q.At, q.SourcePath, q.TrimPath, opt.Kind)
 	if s.recorded {
-		key += " " + q.Metric // picks one of its profiles
+		key += " " + q.Metric // the metric selects one of its profiles
 	}
 	found, ok := s.read[key]
 	if !ok {
@@ -308,7 +308,7 @@ func (s *shell) open(q query.Query) (in []*recording.Recording, metric string, _
 	return found.in, q.Metric, nil
 }
 
-// divert cuts off where the answer of a line goes: > FILE or | PROGRAM, behind a space and outside of quotes.
+// divert splits off the destination of the answer: > FILE or | PROGRAM, after a space and outside of quotes.
 func divert(line string) (rest, where, to string) {
 	quote := rune(0)
 	for i, r := range line {
@@ -363,7 +363,7 @@ func (s *shell) toProgram(ctx context.Context, v *view.View, words []string, in 
 	return err
 }
 
-// help lists what can be asked, or says how to ask a view.
+// help lists the views and commands, or describes a view.
 func (s *shell) help(words []string) error {
 	var b strings.Builder
 	if len(words) > 0 {
@@ -407,7 +407,7 @@ commands
 	return nil
 }
 
-// setting is how a key is written at the prompt.
+// setting returns the spelling of a key at the prompt.
 func setting(k *query.Key) string {
 	if k.Switch() {
 		return k.Name
@@ -415,7 +415,7 @@ func setting(k *query.Key) string {
 	return k.Name + "=" + k.Value
 }
 
-// complete returns what completes a line: its first word as a view, a setting or a command, others as functions.
+// complete returns the completion of a line: the first word is a view, a setting or a command, other words are functions.
 func (s *shell) complete(rec *recording.Recording) func(string) string {
 	first := slices.Clone(shellWords)
 	for v := range views.All() {

@@ -11,8 +11,8 @@ import (
 	"github.com/hone-perf/hone/internal/capture"
 )
 
-// TestAskedTwice has a second signal, which timeout sends right after the first one, not end the program.
-func TestAskedTwice(t *testing.T) {
+// A second signal right after the first, as timeout sends it, does not kill the program.
+func TestSecondSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan os.Signal, 1)

@@ -11,13 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// readerVariable tells a command who reads what it says: hone mcp runs commands for callers of tools, who type no flags.
+// readerVariable is the environment variable that hone mcp sets for the commands that it runs. They then spell hints as tool arguments instead of
+// flags.
 const readerVariable, readerTools = "HONE_READER", "tools"
 
-// forTools reports whether a tool of hone mcp shows what is said.
+// forTools reports whether the output goes to a client of hone mcp.
 func (s *System) forTools() bool { return s.Env(readerVariable) == readerTools }
 
-// speller spells hints for whoever reads the answer.
+// speller returns the speller of hints for the reader of the output.
 func (s *System) speller() hint.Speller {
 	if s.forTools() {
 		return mcp.Speller{Others: flagSpeller{}}
@@ -66,7 +67,7 @@ func (l flagSpeller) Command(c hint.Command) string {
 	return strings.Join(words, " ")
 }
 
-// quotedHint is quoted, but for what stands for more.
+// quotedHint is quoted, except that … stays as it is: it stands for more arguments.
 func quotedHint(s string) string {
 	if s == "…" {
 		return s
@@ -74,12 +75,12 @@ func quotedHint(s string) string {
 	return quoted(s)
 }
 
-// goFlags are those of the go command, which are written with one dash.
+// goFlags are flags of the go command, which have one dash.
 var goFlags = map[string]bool{"bench": true, "benchtime": true, "count": true, "tags": true, "run": true}
 
-// A promptSpeller spells hints as words at the prompt.
+// A promptSpeller spells hints as lines at the prompt.
 type promptSpeller struct {
-	refs []string // that the prompt asks about
+	refs []string // the refs of the prompt
 }
 
 func (promptSpeller) Option(o hint.Option) string {
@@ -95,7 +96,7 @@ func (promptSpeller) Option(o hint.Option) string {
 	return o.Name + "=" + k.Value
 }
 
-// Command spells a question about what the prompt was opened with as it is asked there. Everything else is for another terminal.
+// Command spells a question about the refs of the prompt as a line at the prompt. It spells other commands for a shell.
 func (l promptSpeller) Command(c hint.Command) string {
 	if v, ok := views.Find(c.Verb); !ok || v.Part != view.Profile || c.Program != "" || len(c.Behind) > 0 || !slices.Equal(c.Args, l.refs) {
 		return flagSpeller{}.Command(c)

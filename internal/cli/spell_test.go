@@ -6,7 +6,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// At the prompt, a question about what it was opened with is spelled as it is asked there. Everything else is for another terminal.
+// The prompt spells questions about its own refs as lines at the prompt, and other commands for a shell.
 func TestPromptSpeller(t *testing.T) {
 	by := promptSpeller{refs: []string{"a.hone"}}
 	for _, test := range []struct {

@@ -13,23 +13,23 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// readsNone reports whether a command reads no profiles, and so none of a store: what it is about, and what to do with those, if there is anything.
+// readsNone reports whether a command reads no profiles, and therefore no store. about is the reason; instead is what to do with a store ref, or "".
 func readsNone(command string) (about, instead string, is bool) {
 	switch command {
 	case "ab":
 		return "it sends requests to a server", "", true
 	case "bench":
-		return "it is about benchmarks", "hone top REF shows what costs most, hone diff OLD NEW what changed", true
+		return "it runs or reads benchmarks", "hone top REF shows what costs most, hone diff OLD NEW what changed", true
 	case "benchcmp", "benchstat":
-		return "it is about benchmarks", "", true
+		return "it compares benchmark results", "", true
 	case "compare", "prove":
 		return "it runs two versions of code", "hone diff OLD NEW compares profiles", true
 	case "completion":
-		return "it is about shells", "", true
+		return "it prints a completion script", "", true
 	case "events":
 		return "it takes the name of a service, without store:", "", true
 	case "help":
-		return "it is about commands", "", true
+		return "it describes commands", "", true
 	case "init":
 		return "it writes a file for CI", "", true
 	case "load":
@@ -37,28 +37,28 @@ func readsNone(command string) (about, instead string, is bool) {
 	case "mcp":
 		return "its tools read them: hone mcp --store URL names the store", "", true
 	case "push":
-		return "it sends files", "hone merge -o FILE.hone REF makes a file of it", true
+		return "it sends files, not refs", "hone merge -o FILE.hone REF writes a file with its profiles", true
 	case "race":
 		return "it runs tests and programs", "", true
 	case "record":
-		return "it runs a program or asks a server", "hone merge -o FILE.hone REF makes a file of it", true
+		return "it runs a program or asks a server", "hone merge -o FILE.hone REF writes a file with its profiles", true
 	case "serve":
 		return "it is the store", "", true
 	case "services":
 		return "it shows all services", "hone top REF shows what costs most in one", true
 	case "shelf":
-		return "it lists recordings that were shared", "hone merge -o FILE.hone REF makes a file that hone push shares", true
+		return "it lists recordings that were shared", "hone merge -o FILE.hone REF writes a file that hone push can share", true
 	case "time":
 		return "it runs a program", "", true
 	case "tour":
-		return "it has a program of its own", "", true
+		return "it runs a practice program", "", true
 	case "version":
-		return "it is about hone", "", true
+		return "it prints the version of hone", "", true
 	}
 	return "", "", false
 }
 
-// refuseStored says of a command that reads no profiles that it takes none of a store.
+// refuseStored returns an error if args of a command that reads no profiles have a store ref.
 func refuseStored(cmd *cobra.Command, args []string) error {
 	top := cmd
 	for top.HasParent() && top.Parent().HasParent() {
@@ -70,7 +70,7 @@ func refuseStored(cmd *cobra.Command, args []string) error {
 	}
 	for _, a := range args {
 		if a == "--" {
-			return nil // the rest is for a program
+			return nil // the arguments after it are for a program
 		}
 		if source.IsStored(a) {
 			return usagef(strings.ReplaceAll(instead, "REF", quoted(a)), "%s takes no profiles from a store, such as %s: %s", top.Name(), quoted(a), about)
@@ -79,15 +79,16 @@ func refuseStored(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// completionPatience is how long the store may take when somebody types.
+// completionPatience is how long completion waits for the store.
 const completionPatience = 700 * time.Millisecond
 
-// toComplete takes a ref to a store apart that somebody types: where the store is, the service, the matchers before the last one, and that.
+// toComplete matches an incomplete store ref. Its groups are the address of the store, the service, the matchers before the last, and the last
+// matcher.
 var toComplete = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:https?://[^?#{}"]+?/)?store:)([^{}@"]*)(?:\{((?:[^{}"]|"(?:[^"\\]|\\.)*")*(?:"[^"]*)?))?$`)
 })
 
-// completeRef completes refs by files, and those that begin with store: by what is in the store.
+// completeRef completes file names, and refs that begin with store: from the contents of the store.
 func completeRef(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const files = cobra.ShellCompDirectiveDefault
 	if len(typed) >= 2 && len(typed) < len(source.StorePrefix) && strings.HasPrefix(source.StorePrefix, typed) {
@@ -125,7 +126,7 @@ func completeRef(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completi
 	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeFirst completes the first word, which is mostly a command.
+// completeFirst completes the first word, usually a command.
 func completeFirst(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if strings.Contains(typed, source.StorePrefix) {
 		return completeRef(cmd, args, typed)
@@ -133,7 +134,7 @@ func completeFirst(cmd *cobra.Command, args []string, typed string) ([]cobra.Com
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// cutTimes takes the time off a ref to a store that somebody types.
+// cutTimes splits the time off an incomplete store ref.
 func cutTimes(typed string) (before, times string, ok bool) {
 	before, times = store.SplitRef(typed)
 	if !strings.HasPrefix(before, source.StorePrefix) && !strings.Contains(before, "/"+source.StorePrefix) {
@@ -142,10 +143,10 @@ func cutTimes(typed string) (before, times string, ok bool) {
 	return before, times, len(before) < len(typed)
 }
 
-// plainName matches what shells and refs take as it is, without quotes.
+// plainName matches names that need no quotes in shells and refs.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:/+-]+$`) })
 
-// completeMatcher completes the last of the matchers in braces.
+// completeMatcher completes the last matcher in braces.
 func completeMatcher(ctx context.Context, address, service, before, matchers string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if i := strings.LastIndexByte(matchers, ','); i >= 0 {
 		before += matchers[:i+1]

@@ -24,7 +24,7 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// A stocked store is served, with its profiles also as files.
+// A stocked store has a server, and the same profiles as files.
 type stocked struct {
 	t     *testing.T
 	url   string
@@ -33,7 +33,7 @@ type stocked struct {
 	all   []*store.Upload
 }
 
-// serveStore serves a store with profiles of ten minutes in the last hour.
+// serveStore serves a store with profiles of ten minutes within the last hour.
 func serveStore(t *testing.T, tokens *token.File) *stocked {
 	t.Helper()
 	f := storetest.Small()
@@ -61,13 +61,13 @@ func serveStore(t *testing.T, tokens *token.File) *stocked {
 	return out
 }
 
-// hone runs a command and returns its exit code and all that it prints.
+// hone runs a command and returns its exit code and all output.
 func (s *stocked) hone(in string, args ...string) (int, string) {
 	s.t.Helper()
 	var out bytes.Buffer
 	env := func(name string) string {
 		if name == "GOGC" {
-			return "100" // so that one command after the other leaves it as it is
+			return "100" // GOGC stays as it is, because all commands share this process
 		}
 		return ""
 	}
@@ -76,7 +76,7 @@ func (s *stocked) hone(in string, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// file merges the CPU profiles of a service that are wanted, and returns the name of the file.
+// file merges the selected CPU profiles of a service, and returns the name of the file.
 func (s *stocked) file(name, service string, want func(u *store.Upload) bool) string {
 	s.t.Helper()
 	args := []string{"merge", "-o", filepath.Join(s.dir, name+".pb.gz")}
@@ -95,7 +95,7 @@ func (s *stocked) file(name, service string, want func(u *store.Upload) bool) st
 	return args[2]
 }
 
-// apart says where an answer is first not as it should be.
+// apart returns the first difference between two answers.
 func apart(got, want string) string {
 	x, y := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(x), len(y)) {
@@ -106,7 +106,7 @@ func apart(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d:\n%s", len(x), len(y), got)
 }
 
-// storedElsewhere are commands that read profiles of a store, and the tests that show it.
+// storedElsewhere are commands that read profiles of a store and are tested elsewhere, by test.
 var storedElsewhere = map[string]string{
 	"advise":    "TestAdviseStore",
 	"fix":       "TestFixStore",
@@ -114,7 +114,7 @@ var storedElsewhere = map[string]string{
 	"why-alloc": "TestWhyAllocStore",
 }
 
-// Every command reads profiles of a store as it reads a file with the same profiles, or says that it reads none.
+// Every command reads a store ref like a file with the same profiles, or says that it reads no store.
 func TestStoreRefs(t *testing.T) {
 	s := serveStore(t, nil)
 	const of = "service-0"
@@ -139,7 +139,7 @@ func TestStoreRefs(t *testing.T) {
 	numbers := regexp.MustCompile(`(?m)^ *"?(samples|stacks|locations|start|limit)"?:? +\d+,?\n|0x[0-9a-f]+-0x[0-9a-f]+`)
 	spaces := regexp.MustCompile(` +`)
 	valued := regexp.MustCompile(`(?m)^ *(calls|)(?:\S+ \d+ |\d+ +)(\d+)(?:: .*)?$`)
-	// named returns an answer without the names of what it is about.
+	// named returns an answer without the names of its inputs.
 	named := func(answer string, refs ...string) string {
 		for i, ref := range refs {
 			as := fmt.Sprint("REF", i)
@@ -147,10 +147,10 @@ func TestStoreRefs(t *testing.T) {
 			answer = strings.ReplaceAll(answer, strings.ReplaceAll(ref, `"`, `\"`), as)
 			answer = strings.ReplaceAll(answer, ref, as)
 		}
-		// A selection of several builds is of none, and a sum of files says that of the first.
+		// A selection of several builds has no build ID, but merged files have the one of the first.
 		return strings.ReplaceAll(build.ReplaceAllString(answer, ""), "note: the two profiles are of different builds: code that moved appears as two frames\n", "")
 	}
-	// The store keeps no addresses of functions that have names, so only sums are the same in what shows those.
+	// The store drops addresses of functions with names, so for answers with addresses only sums are the same.
 	sums := func(answer string) string {
 		total := map[string]int64{}
 		for _, m := range valued.FindAllStringSubmatch(answer, -1) {
@@ -194,7 +194,7 @@ func TestStoreRefs(t *testing.T) {
 		case storedElsewhere[name] != "":
 		case none:
 			if slices.Contains([]string{"ab", "benchcmp", "benchstat", "help", "completion"}, name) {
-				continue // others' command lines
+				continue // commands of other tools
 			}
 			if code, out := s.hone("", name, forms[1].ref); code != exitUsage || !strings.Contains(out, name+" takes no profiles from a store") {
 				t.Errorf("hone %s of a store: %d %s", name, code, out)
@@ -212,7 +212,7 @@ func TestStoreRefs(t *testing.T) {
 		default:
 			tried++
 			for i, f := range forms {
-				thorough := i == 1 || i == len(forms)-1 // the others differ in how they are read, and not in what is done with it
+				thorough := i == 1 || i == len(forms)-1 // the other forms differ in how profiles are read, not in the answers
 				if testing.Short() && i != 1 && !slices.Contains([]string{"top", "diff", "merge", "pprof", "shell"}, name) {
 					continue
 				}
@@ -231,7 +231,7 @@ func TestStoreRefs(t *testing.T) {
 					}
 					same(name, out+"0", out+"1", "", "folded", "--lines", "REF")
 				case name == "goroutines":
-					// Of a file with goroutines, below.
+					// goroutines are compared below
 				case v.NeedsBase:
 					same(name, f.ref, f.file, "", name, base, "REF")
 					same(name, f.ref, f.file, "", name, "REF", base)
@@ -241,14 +241,14 @@ func TestStoreRefs(t *testing.T) {
 						args = []string{name, "step1$", "REF"}
 					}
 					if mixed := f.ref == "store:"+of; mixed && name == "info" {
-						break // it counts stacks with their addresses
+						break // it counts stacks by address
 					} else if thorough {
-						same(name, f.ref, f.file, "", append(args, "--json")...) // says in what line functions begin, of which there is more than one
+						same(name, f.ref, f.file, "", append(args, "--json")...) // functions may have several start lines, so without them in the answer
 					}
 					same(name, f.ref, f.file, "", args...)
 					if slices.Contains(keysOf(v), "base") && thorough {
 						same(name, f.ref, f.file, "", append(args, "--base", base)...)
-						// The base, too, is of a store.
+						// The base can be a store ref, too.
 						code, got := s.hone("", append(slices.Clone(args[:len(args)-1]), f.file, "--base", "store:service-1")...)
 						wantCode, want := s.hone("", append(slices.Clone(args[:len(args)-1]), f.file, "--base", base)...)
 						if got, want := named(got, "store:service-1"), named(want, base); name != "raw" && name != "callgrind" && name != "info" && name != "traces" && got != want || code != wantCode {
@@ -263,7 +263,7 @@ func TestStoreRefs(t *testing.T) {
 		t.Errorf("only %d commands read profiles", tried)
 	}
 
-	// What is held at a moment is a mean over time, and of one profile what it says.
+	// For gauges, such as the live heap, a store ref shows a mean over time, and a file its one value.
 	at = slices.IndexFunc(s.all, func(u *store.Upload) bool { return u.Kind == "goroutine" })
 	id, raw := fmt.Sprintf("store:%s{profile_id=%q}", s.all[at].Service, s.all[at].ID), filepath.Join(s.dir, "goroutine")
 	if err := os.WriteFile(raw, s.all[at].Raw, 0o600); err != nil {
@@ -272,7 +272,7 @@ func TestStoreRefs(t *testing.T) {
 	same("goroutines", id, raw, "", "goroutines", "REF")
 	same("goroutines", id, raw, "", "top", "--metric", "goroutine", "REF")
 
-	// A selection is saved as a recording, which has all kinds.
+	// A selection is saved as a recording with all kinds of profiles.
 	saved := filepath.Join(s.dir, "saved.hone")
 	if code, out := s.hone("", "merge", "-o", saved, forms[1].ref); code != 0 || out != "" {
 		t.Errorf("saving a selection: %d %s", code, out)
@@ -284,10 +284,10 @@ func TestStoreRefs(t *testing.T) {
 		t.Errorf("saving two: %d %s", code, out)
 	}
 
-	// Without a command, and with several refs that are added up.
+	// Without a command, and with several refs that are merged.
 	for _, f := range forms {
 		if strings.Contains(f.ref, "profile_id") {
-			continue // is of one kind
+			continue // it is of one kind
 		}
 		if code, out := s.hone("", f.ref); code != 0 || !strings.Contains(out, "metrics       cpu, cpu:samples, goroutine, mutex") {
 			t.Errorf("a first look at %s: %d %s", f.ref, code, out)
@@ -300,7 +300,7 @@ func TestStoreRefs(t *testing.T) {
 	}
 }
 
-// The costs of a line are those of a store, if one is named.
+// The costs of lines come from the store, if the user names one.
 func TestWhyAllocStore(t *testing.T) {
 	s := serveStore(t, nil)
 	code, out := s.hone("", "why-alloc", "nowhere.go:1", "store:service-0")
@@ -313,8 +313,8 @@ func TestWhyAllocStore(t *testing.T) {
 	}
 }
 
-// What others send as a profile of a kind may count something else than Go's profiles, or be of a kind that hone does not show.
-func TestStoreOfOthers(t *testing.T) {
+// Profiles from other senders may count other things than Go's profiles of the same kind, or be of a kind that hone cannot show.
+func TestForeignProfiles(t *testing.T) {
 	s := serveStore(t, nil)
 	folded := filepath.Join(s.dir, "a.folded")
 	if err := os.WriteFile(folded, []byte("main;walk 2\nmain 3\n"), 0o600); err != nil {
@@ -347,7 +347,7 @@ func TestStoreOfOthers(t *testing.T) {
 	}
 }
 
-// What is wrong with a ref is said in one reading, with the next step.
+// A wrong ref gives one error, with the next step.
 func TestStoreRefErrors(t *testing.T) {
 	s := serveStore(t, nil)
 	stranger := httptest.NewServer(http.NotFoundHandler())
@@ -355,7 +355,7 @@ func TestStoreRefErrors(t *testing.T) {
 	first, last := s.start.Format(time.DateOnly), s.start
 	for _, u := range s.all {
 		if u.End.After(last) {
-			last = u.End // perhaps of the next day
+			last = u.End // may be on the next day
 		}
 	}
 	for _, c := range []struct {
@@ -396,7 +396,7 @@ func TestStoreRefErrors(t *testing.T) {
 	}
 }
 
-// Without the right token there is nothing to see, also no names of services.
+// Without a valid token, a client sees nothing, not even names of services.
 func TestStoreRefTokens(t *testing.T) {
 	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
 	if err != nil {
@@ -443,7 +443,7 @@ func TestStoreRefTokens(t *testing.T) {
 			t.Errorf("with the token %q, what completes is %s", name, out)
 		}
 	}
-	// A token is for one server.
+	// A token is valid for one server.
 	t.Setenv("HONE_STORE", "http://127.0.0.1:1")
 	t.Setenv("HONE_TOKEN", made["read"])
 	if code, out := s.hone("", "top", s.url+"/store:service-0"); code == 0 || !strings.Contains(out, "hint: the token in HONE_TOKEN is only sent to the address in HONE_STORE") {
@@ -451,7 +451,7 @@ func TestStoreRefTokens(t *testing.T) {
 	}
 }
 
-// Shells complete refs by what is in the store, and go on without it when it is away.
+// Shells complete refs from the contents of the store, and go on without it when the server is down.
 func TestStoreCompletion(t *testing.T) {
 	s := serveStore(t, nil)
 	for typed, want := range map[string]string{
@@ -489,7 +489,7 @@ func TestStoreCompletion(t *testing.T) {
 	if _, out := s.hone("", "__complete", "top", "store:"); !strings.HasPrefix(out, ":") {
 		t.Errorf("without a store: %s", out)
 	}
-	// One that does not answer is not waited for.
+	// Completion does not wait for a server that does not answer.
 	stop := make(chan bool)
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -505,7 +505,7 @@ func TestStoreCompletion(t *testing.T) {
 	}
 }
 
-// The next steps that are printed can be pasted into a shell, and work.
+// The next steps that commands print can be pasted into a shell, and work.
 func TestStoreNextSteps(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no sh")
@@ -560,8 +560,8 @@ func TestStoreHasNoCode(t *testing.T) {
 	}
 }
 
-// hone services says what it does not know, and what to do when there is nothing.
-func TestServicesWithout(t *testing.T) {
+// hone services says what is unknown, and what to do when there are no services.
+func TestServicesWithoutData(t *testing.T) {
 	s := serveStore(t, nil)
 	if code, out := s.hone("", "services", "--csv"); code != 0 || !regexp.MustCompile(`(?m)^\d+\.\d+,[^,]*,,,\d+,\d+,\d+,`).MatchString(out) {
 		t.Errorf("without heap profiles, there are no bytes: %d %s", code, out)

@@ -55,7 +55,7 @@ func timeCommand(sys *System) *cobra.Command {
 			switch {
 			case t.MaxRSS > 0:
 				memory = strconv.FormatInt(t.MaxRSS>>10, 10)
-			case t.Below > 0: // it ended before anybody could look
+			case t.Below > 0: // the program ended before the first sample
 				memory = "<" + strconv.FormatInt(t.Below>>10, 10)
 			}
 			fmt.Fprintf(sys.Err, "%.2fu %.2fs %.2fr %skB %s\n", t.User.Seconds(), t.System.Seconds(), t.Real.Seconds(), memory, shownArgs(args))
@@ -68,10 +68,10 @@ func timeCommand(sys *System) *cobra.Command {
 	return cmd
 }
 
-// shownArgs is a command as it is shown.
+// shownArgs returns a command line for display.
 func shownArgs(args []string) string { return strings.Join(new(secret.Hider).Args(args), " ") }
 
-// timeInFull says all that is known of a run.
+// timeInFull prints everything that is known about a run.
 func timeInFull(sys *System, args []string, t *capture.Timed) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(sys.Err, "%-10s "+format+"\n", append([]any{name}, args...)...)

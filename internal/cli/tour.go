@@ -34,7 +34,7 @@ The tour takes about a minute and a half. It needs only Go; the race detector al
 compiler. On a busy or slow machine it goes on until a patch is proven, for at most ten
 minutes. --budget sets a limit; the report then names the steps that did not fit.`
 
-// tourFile is where the report goes unless told otherwise.
+// tourFile is the default file of the report.
 const tourFile = "hone-tour.html"
 
 func tourCommand(sys *System) *cobra.Command {
@@ -88,7 +88,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
-	// Who reads no further, like head, is no reason to leave things behind.
+	// If the reader closes the pipe early, as head does, the tour still has to clean up.
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)
@@ -121,8 +121,7 @@ func runTour(cmd *cobra.Command, sys *System, budget time.Duration) (err error) 
 	return nil
 }
 
-// workplace makes a folder in which all that is done has its temporary files, that of programs which are ended in the middle of
-// something, too; and returns what throws it away.
+// workplace makes a folder for all temporary files, including those of programs that are killed. leave removes it.
 func workplace() (dir string, leave func() error, err error) {
 	if dir, err = os.MkdirTemp(os.Getenv(scratch.Variable), "hone-tour-"); err != nil {
 		return "", nil, fmt.Errorf("making a folder for the practice program: %w", err)
@@ -135,7 +134,7 @@ func workplace() (dir string, leave func() error, err error) {
 	}
 	leave = func() error {
 		var err error
-		for range 20 { // compilers may be about to end that nobody waits for
+		for range 20 { // killed compilers may take a moment to end
 			if err = os.RemoveAll(dir); err == nil {
 				return nil
 			}
@@ -149,8 +148,8 @@ func workplace() (dir string, leave func() error, err error) {
 	return dir, leave, nil
 }
 
-// newPage makes the file of the report, before a minute is spent on something that has no place to go to. A name that the user did
-// not choose makes way for a file that exists: it becomes hone-tour-2.html, and so on.
+// newPage creates the file of the report before the tour starts, so that a minute of work is not lost. If the user did not choose the name and the
+// file exists, it takes hone-tour-2.html, and so on.
 func newPage(sys *System, name string, chosen bool) (page *os.File, as string, err error) {
 	base, ext := strings.TrimSuffix(name, filepath.Ext(name)), filepath.Ext(name)
 	for i := 1; ; i++ {
@@ -174,7 +173,7 @@ func newPage(sys *System, name string, chosen bool) (page *os.File, as string, e
 	}
 }
 
-// A tourist shows steps as they are done. What cannot be shown is on the page.
+// A tourist shows steps as they complete. The page also has what a terminal cannot show.
 type tourist struct {
 	output
 	w io.Writer
@@ -190,7 +189,7 @@ func (t *tourist) begin(s *tour.Step) {
 func (t *tourist) done(s *tour.Step) {
 	for _, r := range s.Found {
 		if _, ok := r.(*report.Flame); ok && t.opt.Width == 0 {
-			continue // it is no picture without a terminal
+			continue // flame graphs need the width of a terminal
 		}
 		fmt.Fprintln(t.w)
 		t.report(r)

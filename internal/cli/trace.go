@@ -30,7 +30,7 @@ recording made with hone record --trace or --flight; standard input (-); or a se
 then traces for five seconds. hone reads traces of Go 1.11 and later. Those of Go 1.22 and
 later take little memory, no matter how long they are.`
 
-// traceCommand is the command of a view about execution traces.
+// traceCommand is the command of a view of execution traces.
 func traceCommand(v *view.View, sys *System) *cobra.Command {
 	use := v.Name
 	if v.Arg != "" {
@@ -57,7 +57,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		cmd.Flags().Lookup("ignore").Usage = "leave out goroutines that were in a matching function"
 	}
 	lasts := cmd.Flags().Duration(lengthFlag, 0, "trace a server for `TIME`")
-	cmd.Flags().Lookup(lengthFlag).DefValue = source.TraceLength.String() // unless the address says it
+	cmd.Flags().Lookup(lengthFlag).DefValue = source.TraceLength.String() // a URL may set another one
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
@@ -128,13 +128,13 @@ written), open (true if it had not ended by then), ended_by (goroutine, timer, n
 runtime), waker, waker_function, waker_line, stack (outermost function first, separated by ;),
 request (the number that hone requests shows) and handler.`
 
-// spanFormats are the formats of files that have all spans, by their endings.
+// spanFormats maps file extensions to the formats that hold all spans.
 var spanFormats = map[string]traceview.SpanFormat{
 	".parquet": traceview.SpanParquet, ".csv": traceview.SpanCSV, ".json": traceview.SpanJSON, ".jsonl": traceview.SpanJSONLines, ".ndjson": traceview.SpanJSONLines,
 	".perfetto": traceview.SpanPerfetto, ".pftrace": traceview.SpanPerfetto,
 }
 
-// spanFormat is in which format all spans are asked for, "" where they are not.
+// spanFormat returns the format of -o if it holds all spans, or "".
 func spanFormat(cmd *cobra.Command, out output) traceview.SpanFormat {
 	asCSV, _ := cmd.Flags().GetBool("csv")
 	asJSON, _ := cmd.Flags().GetBool("json")
@@ -157,7 +157,7 @@ func writeSpans(ctx context.Context, sys *System, out output, format traceview.S
 	return traceError(rec, err)
 }
 
-// A heeding writer takes nothing once somebody no longer wants what is written.
+// A heeding writer fails once its context ends.
 type heeding struct {
 	ctx context.Context
 	w   io.Writer
@@ -170,7 +170,7 @@ func (h *heeding) Write(b []byte) (int, error) {
 	return h.w.Write(b)
 }
 
-// traceExamples are the examples of a view about traces, as command lines.
+// traceExamples returns the examples of a trace view as command lines.
 func traceExamples(v *view.View) []string {
 	var list []string
 	for _, e := range v.Examples {
@@ -179,7 +179,7 @@ func traceExamples(v *view.View) []string {
 	return list
 }
 
-// lookTrace gives a first look at an execution trace.
+// lookTrace is the first look at an execution trace.
 func lookTrace(cmd *cobra.Command, sys *System, out output, ref string) error {
 	rec, at, err := openTrace(cmd.Context(), sys, ref, 0)
 	if err != nil {
@@ -196,14 +196,14 @@ func showTrace(ctx context.Context, sys *System, v *view.View, out output, in []
 	var unreadable *exectrace.UnreadableError
 	switch {
 	case len(in) > 1 && (errors.As(err, &outside) || errors.As(err, &unreadable)):
-		return err // which says of which one it is
+		return err // the error names the trace
 	case err != nil:
 		return traceError(in[0], err)
 	}
 	return out.write(sys, r)
 }
 
-// traceError says of which trace an error is, and what helps.
+// traceError adds the name of the trace to an error, and a next step.
 func traceError(rec *recording.Recording, err error) error {
 	var none *view.NoMatch
 	var noRequest *traceview.NoRequestError
@@ -225,7 +225,7 @@ func traceError(rec *recording.Recording, err error) error {
 	return err
 }
 
-// openTrace opens an execution trace: of a file, a recording, standard input, or a server.
+// openTrace opens an execution trace from a file, a recording, standard input, or a server.
 func openTrace(ctx context.Context, sys *System, ref string, lasts time.Duration) (*recording.Recording, query.Span, error) {
 	rec, at, err := openPart(sys, view.Trace, ref)
 	var none *open.NoPartError

@@ -11,8 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// A recording of hours is a large file of small profiles: the collector, which runs often beside a large profile, would take more time
-// than all else.
+// A long recording is a large file of small profiles. Frequent collections are right for a large profile, but here they would take most of the time.
 func TestProfileInRecording(t *testing.T) {
 	const part = 1 << 20
 	dir := t.TempDir()
@@ -23,7 +22,7 @@ func TestProfileInRecording(t *testing.T) {
 		}
 		text := make([]byte, size)
 		rng := rand.NewChaCha8([32]byte{})
-		rng.Read(text) // which no packing makes smaller
+		rng.Read(text) // random bytes do not compress
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +50,7 @@ func TestProfileInRecording(t *testing.T) {
 	if n, packed := profileIn([]string{"top", file, gz}); n != int64(len(head)) || !packed {
 		t.Errorf("of a profile of %d bytes the largest has %d, packed %v", len(head), n, packed)
 	}
-	// Of a log, little is kept: how large it is says nothing about the heap.
+	// hone keeps little of a log, so its size says nothing about the heap.
 	for _, command := range []string{"gc", "bench"} {
 		if n, _ := profileIn([]string{command, gz}); n != 0 {
 			t.Errorf("hone %s is said to read a profile of %d bytes", command, n)

@@ -36,8 +36,8 @@ func versionCommand(sys *System) *cobra.Command {
 	}
 }
 
-// versionOf says what the go command wrote into a program. A build in a checkout, as that of a release, knows its commit; go install
-// of a version knows the version, which names commit and date where it is made up from them.
+// versionOf describes a program by its build info. A build in a checkout, or of a release, has the commit. go install of a version has the version,
+// and for pseudo-versions that includes commit and date.
 func versionOf(info *debug.BuildInfo) *report.Version {
 	v := &report.Version{Version: cmp.Or(info.Main.Version, "(unknown)"), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	date := func(t time.Time, err error) {
@@ -62,7 +62,7 @@ func versionOf(info *debug.BuildInfo) *report.Version {
 	return v
 }
 
-// version describes the program: its version, the commit it was built from, the Go version.
+// version describes this program: its version, commit, and Go version.
 func version() string {
 	v, commit := "(unknown)", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -76,7 +76,7 @@ func version() string {
 	return fmt.Sprintf("hone %s%s %s %s/%s", v, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// moduleVersion returns the version under which others can install this program.
+// moduleVersion returns the version with which others can install this program.
 func moduleVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !strings.HasPrefix(info.Main.Version, "v") || strings.Contains(info.Main.Version, "+") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestVersionOf has what the go command writes for each way to get hone.
+// TestVersionOf has the build info that the go command writes for each way to install hone.
 func TestVersionOf(t *testing.T) {
 	const commit, day = "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d", "2026-11-25T20:11:03Z"
 	checkout := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: commit}, {Key: "vcs.time", Value: day}, {Key: "vcs.modified", Value: "false"}}

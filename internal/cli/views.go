@@ -74,7 +74,7 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 			return err
 		}
 		if asFlame(cmd) {
-			// What is gone is what one looks for in a difference.
+			// In a difference, users also look for functions that are gone.
 			q.View, q.Gone = "flame", true
 			v, _ := views.Find(q.View)
 			return answer(cmd, sys, v, o, q)
@@ -84,7 +84,7 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 	return cmd
 }
 
-// keysOf returns the settings that a view has flags for. Where there is a metric, there can be a base to subtract.
+// keysOf returns the settings that a view has flags for. Views with a metric can subtract a base.
 func keysOf(v *view.View) []string {
 	if v.NeedsBase || v.Compares || !v.Uses.Has("metric") {
 		return v.Uses.List()
@@ -92,7 +92,7 @@ func keysOf(v *view.View) []string {
 	return append(v.Uses.List(), "base", "normalize")
 }
 
-// place puts the arguments of a view where they belong.
+// place assigns the arguments of a view to the fields of its query.
 func place(v *view.View, q *query.Query, args []string) error {
 	if v.Arg != "" {
 		if len(args) == 0 {
@@ -126,7 +126,7 @@ func example(v *view.View) string {
 	return commandLine(v, v.Examples[0])
 }
 
-// answer asks q of the recordings that it names and writes the answer.
+// answer opens the recordings of a query, runs the view, and writes the answer.
 func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, q query.Query) error {
 	out, err := outputOf(cmd, sys)
 	if err != nil {
@@ -143,7 +143,7 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 		return err
 	}
 	if slices.Contains([]string{"dot", "callgrind"}, v.Name) && (out.format == "text" || out.format == "terminal") {
-		out.format = v.Name // it is a format as much as a view
+		out.format = v.Name // these views are also formats
 	}
 	opt.Kind = v.Kind
 	in, q, err := wholeOr(cmd, sys, opt, q)
@@ -159,7 +159,7 @@ func answer(cmd *cobra.Command, sys *System, v *view.View, opt *source.Options, 
 	return show(cmd.Context(), sys, v, out, in, q)
 }
 
-// wholeOr returns what a query is about: of what others can see in a recording, all that is in it, where there may be no profile.
+// wholeOr opens the input of a query. With --privacy, it opens recordings with all parts, and they need no profile.
 func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query) ([]*recording.Recording, query.Query, error) {
 	if !q.Privacy {
 		return recordings(cmd, sys, opt, q)
@@ -181,7 +181,7 @@ func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query
 	return []*recording.Recording{r}, q, nil
 }
 
-// fitting returns recordings as a view wants them, or says what in a query does not fit them.
+// fitting returns the recordings in the form that a view takes, or an error about the part of the query that does not apply to them.
 func fitting(v *view.View, in []*recording.Recording, q query.Query) ([]*recording.Recording, error) {
 	if err := checkMetric(in, q.Metric); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func fitting(v *view.View, in []*recording.Recording, q query.Query) ([]*recordi
 	return in, nil
 }
 
-// show asks a view and writes its answer.
+// show runs a view and writes its answer.
 func show(ctx context.Context, sys *System, v *view.View, out output, in []*recording.Recording, q query.Query) error {
 	if out.format == "html" {
 		return out.with(sys, func(w io.Writer) error {
@@ -221,11 +221,10 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 	return out.write(sys, r)
 }
 
-// nearFunction returns the name of a function that looks like a misspelled one, as short as that was given: with its package or
-// without it.
+// nearFunction returns the function whose name is most like a misspelled name. Like that name, it may lack the package.
 func nearFunction(p *profile.Profile, name string) string {
 	if p == nil || regexp.QuoteMeta(name) != strings.ReplaceAll(name, ".", `\.`) {
-		return "" // a pattern
+		return "" // name is a pattern
 	}
 	var names []string
 	for i := range p.Functions {
@@ -237,11 +236,10 @@ func nearFunction(p *profile.Profile, name string) string {
 	return query.Nearest(name, slices.Compact(names))
 }
 
-// askView asks a view, and stops waiting for it when ctx ends. Views do not look at the time nor at the user, so one that is
-// no longer wanted goes on until the program ends, which is at once.
+// askView runs a view, and returns early if ctx ends. Views take no context, so the goroutine continues until hone exits, right after that.
 func askView(ctx context.Context, v *view.View, in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err // a quick answer would be there as soon
+		return nil, err // do not start a view that could answer before ctx.Done is seen
 	}
 	var r report.Report
 	done := make(chan error, 1)
@@ -258,7 +256,7 @@ func askView(ctx context.Context, v *view.View, in []*recording.Recording, q que
 	}
 }
 
-// drawable refuses pictures of what has none, before anything is read or written.
+// drawable returns an error if the view has no picture, before anything is read or written.
 func drawable(v *view.View, out output) error {
 	if !out.pictured() || slices.Contains(v.Pictures, out.format) {
 		return nil
@@ -279,7 +277,7 @@ func drawable(v *view.View, out output) error {
 	return usagef(next, "%s: %s cannot %s", out.file, v.Name, what)
 }
 
-// checkMetric says which sample types there are when the one that was asked for is not among them.
+// checkMetric returns an error if the profiles lack the metric. It lists the sample types that they have.
 func checkMetric(in []*recording.Recording, metric string) error {
 	for _, r := range in {
 		if _, err := r.Profile.SampleIndex(metric); err == nil || metric == "" || len(r.Profile.SampleTypes) == 0 {
@@ -301,11 +299,11 @@ func checkMetric(in []*recording.Recording, metric string) error {
 	return nil
 }
 
-// checkUnit refuses a unit that values cannot be shown in.
+// checkUnit returns an error if values cannot be shown in the unit of the query.
 func checkUnit(r *recording.Recording, q query.Query) error {
 	k, err := r.Profile.SampleIndex(q.Metric)
 	if q.Unit == "" || q.Unit == unit.Auto || q.Unit == unit.Minimum || err != nil || len(r.Profile.SampleTypes) == 0 {
-		return nil // or the view says what is wrong
+		return nil // the view reports other errors
 	}
 	own := r.Profile.SampleTypes[k].Unit
 	if unit.Compatible(q.Unit, own) {
@@ -317,7 +315,7 @@ func checkUnit(r *recording.Recording, q query.Query) error {
 	return usagef("", "--unit %s: the values are plain numbers of %s", quoted(q.Unit), own)
 }
 
-// quotedRefs returns refs as they can be given to another command.
+// quotedRefs returns refs quoted for a command line.
 func quotedRefs(refs []string) string {
 	const most = 3
 	var words []string

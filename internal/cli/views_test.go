@@ -14,7 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/view"
 )
 
-// A view that is no longer wanted is not waited for.
+// An interrupt does not wait for the view.
 func TestInterruptedView(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	end := make(chan bool)
@@ -29,7 +29,7 @@ func TestInterruptedView(t *testing.T) {
 	}
 }
 
-// A metric that is not there gets the nearest, or what else there is to ask, each as the reader would write it.
+// The error for an unknown metric suggests the nearest one or lists all, in the spelling of each front end.
 func TestMetricHints(t *testing.T) {
 	p, err := profile.Parse(strings.NewReader("main;work 3\n"))
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/hone-perf/hone/internal/web"
 )
 
-// webCommand returns the command that serves the workbench.
+// webCommand returns the command that serves the page.
 func webCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "web PROFILE…",
@@ -70,7 +70,7 @@ computes them after the page is first shown.`,
 		}
 		defer l.Close()
 		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module, By: flagSpeller{}}
-		opt.Takes = !*remote // what others open would take the memory of this machine
+		opt.Takes = !*remote // with --remote, files from other machines would use the memory of this one
 		if dir, err := os.UserConfigDir(); err == nil && !*remote {
 			opt.Saved = filepath.Join(dir, "hone", "views.json")
 		}
@@ -84,7 +84,7 @@ computes them after the page is first shown.`,
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
 		var early sync.WaitGroup
-		var ended chan error // nil until it is served
+		var ended chan error // nil until the server runs
 		announce := sync.OnceFunc(func() {
 			url := s.URL(l, page.URL())
 			ended = make(chan error, 1)
@@ -104,13 +104,13 @@ computes them after the page is first shown.`,
 			}
 		})
 		if len(args) == 1 && len(q.Base) == 0 {
-			// A browser needs as long to start as a large profile to be read.
+			// Start the browser while profiles load: both take about as long.
 			o.Large = func() { early.Go(announce) }
 		}
 		in, err := opened(cmd, sys, o, q, args)
 		if early.Wait(); err != nil {
 			if ended != nil {
-				s.Fail(err) // for whoever has opened the page
+				s.Fail(err) // show the error on the page that is already open
 				stop()
 				<-ended
 			}
@@ -128,7 +128,7 @@ computes them after the page is first shown.`,
 	return cmd
 }
 
-// landing is the view that the page begins with: of recordings the overview, which says first what is unusual about the run.
+// landing returns the first view of the page. For recordings it is the overview, which begins with what is unusual about the run.
 func landing(refs, base []string) string {
 	if len(base) > 0 || slices.ContainsFunc(refs, func(ref string) bool { return !strings.HasSuffix(ref, ".hone") }) {
 		return "flame"
@@ -136,8 +136,8 @@ func landing(refs, base []string) string {
 	return "overview"
 }
 
-// serverGC returns how much garbage may pile up while profiles are served, in percent of the heap. Most of a large heap is
-// profiles, which stay. Beside a small one a few percent would have the collector run several times for each answer.
+// serverGC returns GOGC for serving profiles. Most of a large heap is profiles, which stay, so a few percent are enough. With a small heap, a few
+// percent would mean several collections for each answer.
 func serverGC() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -145,7 +145,7 @@ func serverGC() int {
 	return int(min(max(fair*100/m.HeapAlloc, 10), 200))
 }
 
-// opened returns a recording for each profile, and for the base.
+// opened returns a recording for each profile, and one for the base.
 func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, args []string) ([]*recording.Recording, error) {
 	groups := make([][]string, 0, len(args)+1)
 	for i, ref := range args {
@@ -166,7 +166,7 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 			continue
 		}
 		if i == named && slices.ContainsFunc(groups[:i], func(other []string) bool { return slices.Equal(refs, other) }) {
-			continue // other labels of the same profile
+			continue // the base has the same profile as one of refs, with other labels
 		}
 		part := query.Query{Refs: refs, SourcePath: q.SourcePath, TrimPath: q.TrimPath}
 		one, _, err := recordings(cmd, sys, o, part)
@@ -188,7 +188,7 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 	return in, nil
 }
 
-// sameFile reports whether two refs name one file.
+// sameFile reports whether two refs name the same file.
 func sameFile(a, b string) bool {
 	if a == b {
 		return true
@@ -201,7 +201,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// sidesOfWhy returns the profiles that say why versions differ, as recordings of their own.
+// sidesOfWhy returns the profiles that explain a difference between versions, as recordings.
 func sidesOfWhy(d *recording.Duel, sources recording.Sources, code recording.Code) (out []*recording.Recording) {
 	for i := range d.Why {
 		w := &d.Why[i]
@@ -211,8 +211,8 @@ func sidesOfWhy(d *recording.Duel, sources recording.Sources, code recording.Cod
 	return out
 }
 
-// withoutProfile opens a recording that has no profile. How its run went over time is still something to look at, and so is
-// what benchmarks measured; when it does not have that either, why stays the answer.
+// withoutProfile opens a recording without profiles, if a view can show its metrics, benchmarks or load run. Otherwise it returns why, the error
+// about the missing profile.
 func withoutProfile(ref string, why error) ([]*recording.Recording, error) {
 	rec, _, err := openWhole(ref)
 	if err != nil {
@@ -225,7 +225,7 @@ func withoutProfile(ref string, why error) ([]*recording.Recording, error) {
 	return []*recording.Recording{rec.WithProfile(&profile.Profile{}, "")}, nil
 }
 
-// firstView returns the view that shows a recording without profiles, or "" when none does.
+// firstView returns the view for a recording without profiles, or "" if there is none.
 func firstView(rec *recording.Recording) string {
 	if rec.Check() != nil {
 		return ""

@@ -42,7 +42,7 @@ func whyCommand(sys *System) *cobra.Command {
 		Example: whyExamples,
 		GroupID: groupLook,
 
-		DisableFlagParsing: true, // those of the go command have one dash
+		DisableFlagParsing: true, // flags of the go command have one dash
 	}
 	if !sys.names(cmd) {
 		return cmd
@@ -106,7 +106,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	return out.write(sys, r)
 }
 
-// profilesFor returns the profiles that say what a line costs: of recordings those of memory and of CPU, as far as there are such.
+// profilesFor returns the profiles with the cost of lines: for recordings, the memory and CPU profiles that they have.
 func profilesFor(cmd *cobra.Command, sys *System, o *source.Options, refs []string) ([]*profile.Profile, error) {
 	if len(refs) == 0 {
 		return nil, nil

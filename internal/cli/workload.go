@@ -30,12 +30,12 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// workloadFlags have advise and fix run a program, rather than benchmarks.
+// workloadFlags make advise and fix run a program instead of benchmarks.
 type workloadFlags struct {
 	load    string
 	command string
-	runs    bool     // --cmd was given: a program may need no arguments
-	server  []string // arguments behind --
+	runs    bool     // --cmd was given, perhaps with no arguments for the program
+	server  []string // arguments after --
 }
 
 func (f *workloadFlags) add(flags *pflag.FlagSet) {
@@ -43,7 +43,7 @@ func (f *workloadFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.command, "cmd", "", "run the package as a program instead of benchmarks, with these `ARGS`, split as by a shell")
 }
 
-// given reports whether there is a workload, and refuses what does not go with it.
+// given reports whether there is a workload. It returns an error about arguments and flags that cannot be combined with one.
 func (f *workloadFlags) given(command string, flags *pflag.FlagSet, test, args []string) (bool, error) {
 	f.runs = flags.Changed("cmd")
 	flag := "--load"
@@ -72,8 +72,8 @@ func (f *workloadFlags) example() string {
 	return "--load '127.0.0.1:{port}/ -t 3s' ./cmd/server -- -addr 127.0.0.1:{port}"
 }
 
-// of returns how to run a program, and the folder where its package is named. One that is to end by itself is given so much time when it
-// is recorded, or as much as there is where limit is 0.
+// of returns how to run a program, and the folder in which its package is named. Each recording of a program that ends by itself takes at most limit;
+// 0 means the remaining time.
 func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg string, limit time.Duration) (*fix.Workload, string, error) {
 	dir, packages := gocmd.Home(sys.Dir, []string{arg})
 	found, err := gocmd.Command{Dir: dir}.TestPackages(ctx, packages, build)
@@ -103,7 +103,7 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 	for _, flag := range build {
 		w.Flags = append(w.Flags, gocmd.FromFolder(flag, dir))
 	}
-	targets := []string{pkg.ImportPath} // which is the same wherever the module is copied to
+	targets := []string{pkg.ImportPath} // the import path works in each copy of the module
 	if f.load != "" {
 		under := underLoad(sys, f.load, f.server)
 		if _, _, err := under.Plan(); err != nil {
@@ -136,14 +136,14 @@ func (f *workloadFlags) of(ctx context.Context, sys *System, build []string, arg
 	return w, dir, nil
 }
 
-// How often a program is run to be recorded.
+// recordRuns records a program again until one of these limits is reached.
 const (
-	commandCPU  = time.Second / 2  // that its runs take together, for there to be samples,
-	commandRuns = 5                // or so many runs,
-	commandTime = 20 * time.Second // or so long
+	commandCPU  = time.Second / 2  // CPU time of all runs: enough for samples
+	commandRuns = 5                // number of runs
+	commandTime = 20 * time.Second // time of all runs
 )
 
-// recordRuns records runs of a program.
+// recordRuns records runs of a program, in a file each.
 func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name string) (all []*capture.Recorded, err error) {
 	work, err := scratch.Dir("program-")
 	if err != nil {
@@ -163,7 +163,7 @@ func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name s
 		if say != nil {
 			say(strings.TrimSpace(fmt.Sprintf("recording %s %s, run %d", name, c.Words, len(all)+1)))
 		}
-		opt.Say = nil // it says that it builds, which it does not
+		opt.Say = nil // capture would say that it builds, but the program is built already
 		if len(all) > 0 && out != "" {
 			opt.Out = fmt.Sprintf("%s-%d.hone", strings.TrimSuffix(out, ".hone"), len(all)+1)
 		}
@@ -191,7 +191,7 @@ func recordRuns(ctx context.Context, opt capture.Options, c duel.Command, name s
 	return all, nil
 }
 
-// lastSaid returns what a program wrote last on standard error, as the end of a sentence.
+// lastSaid returns the last line that a program wrote on standard error, as the end of a sentence.
 func lastSaid(done *capture.Recorded) string {
 	rec, err := recording.Open(done.File)
 	if err != nil {
@@ -206,12 +206,12 @@ func lastSaid(done *capture.Recorded) string {
 	return ": " + render.Message(said[strings.LastIndexByte(said, '\n')+1:])
 }
 
-// profiled records packages for advise: under the workload, or their benchmarks and what stands in for these. It returns the recordings,
-// and the folder of the module. Nobody asked to keep them: they are where the next run for the same packages replaces them, so that the
-// evidence can be looked at until then.
+// profiled records packages for advise: their workload, or their benchmarks, or their tests if there are no benchmarks. It returns the recordings and
+// the folder of the module. The user did not ask for these files, so the next run for the same packages replaces them. Until then, evidence in the
+// findings can be opened.
 func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, args []string) (files []string, home string, err error) {
 	say := newSaying(sys)
-	work, err := scratch.Dir("advise-") // it goes when this process does
+	work, err := scratch.Dir("advise-") // removed when hone exits
 	if err != nil {
 		return nil, "", err
 	}
@@ -279,16 +279,16 @@ func (f *adviseFlags) profiled(ctx context.Context, sys *System, build, test, ar
 	return files, home, nil
 }
 
-// runsKept is how many recordings that nobody asked for are kept at most, the newest of them.
+// runsKept is the maximum number of such recordings. The oldest are removed.
 const runsKept = 20
 
-// runsFolder is the folder in the cache of the user where recordings are kept.
+// runsFolder is the folder for such recordings, in the cache of the user.
 func runsFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	return filepath.Join(cache, "hone", "runs"), err
 }
 
-// keepRun moves a recording to the cache of the user.
+// keepRun moves a recording to the runsFolder.
 func keepRun(file, name string) (string, error) {
 	dir, err := runsFolder()
 	if err != nil {
@@ -325,7 +325,7 @@ func keepRun(file, name string) (string, error) {
 	return to, nil
 }
 
-// profilingError says why packages could not be profiled.
+// profilingError explains why packages could not be profiled.
 func profilingError(err error, command string, packages []string, run capture.Benchmarks) error {
 	var nothing *prove.NothingToRunError
 	if !errors.As(err, &nothing) {

@@ -243,7 +243,7 @@ func TestSumOfInlinedResult(t *testing.T) {
 }
 
 // A slice has no value to return or to store in place of its address.
-func TestAdviceFitsWhatEscapes(t *testing.T) {
+func TestAdviceMatchesEscape(t *testing.T) {
 	stored := Note{Expr: "list.all = append(list.all, ...)", Why: "assign"}
 	returned := Note{Expr: "return x", Why: "return"}
 	for _, tt := range []struct {

@@ -16,8 +16,8 @@ func made(batches ...[]byte) []byte {
 	return append(b, evEndOfGeneration)
 }
 
-// TestNumbersAreNoSizes holds that numbers in a file, which go up to 2⁶⁴, make no table of that size, and that what makes no sense is said.
-func TestNumbersAreNoSizes(t *testing.T) {
+// TestNumbersAreNotSizes holds that numbers in a file, which go up to 2⁶⁴, make no table of that size, and that what makes no sense is said.
+func TestNumbersAreNotSizes(t *testing.T) {
 	huge := binary.AppendUvarint(nil, 1<<64-1)
 	join := func(parts ...[]byte) (b []byte) {
 		for _, p := range parts {

@@ -101,7 +101,7 @@ func (r *run) askedFirst(ctx context.Context, y *trial, race prove.Race) (prove.
 	return first, nil
 }
 
-// isPart reports whether a pattern of the go command selects some of what benchmarks with these names measure, and maybe not all.
+// isPart reports whether a -bench pattern selects at least one of these benchmarks, and may leave out others.
 func isPart(pattern string, names []string) bool {
 	top, _, below := strings.Cut(pattern, "/")
 	re, err := regexp.Compile(top)

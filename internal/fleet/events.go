@@ -21,25 +21,25 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// How many events are answered.
+// Default and maximum number of events in an answer.
 const (
 	usualEvents = 100
 	mostEvents  = 1000
 	pageEvents  = 20
 )
 
-// Happened is what is answered about events.
+// Happened is the answer to a request about events.
 type Happened struct {
 	Events []event.Event `json:"events"`
-	More   bool          `json:"more"` // there are older ones in this time
+	More   bool          `json:"more"` // there are older ones in this period
 	From   time.Time     `json:"from"`
 	To     time.Time     `json:"to"`
 }
 
-// Report returns the answer.
+// Report returns the answer as a report.
 func (h *Happened) Report() *report.Events { return event.Report(h.Events, h.More, h.From, h.To) }
 
-// happened returns the events of a tenant that a request asks for: those of a day where it does not say of when.
+// happened returns the events of a tenant that a request selects. Without a time, it returns those of the last day.
 func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
 	now := s.Now().UTC()
 	h := &Happened{Events: []event.Event{}, From: now.Add(-24 * time.Hour), To: now}
@@ -68,7 +68,7 @@ func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
 	}
 	f := event.Filter{Tenant: tenant, Service: r.FormValue("service"), From: h.From, To: h.To, Limit: usualEvents}
 	if r.FormValue("to") == "" {
-		f.To = time.Time{} // what happens now is part of it
+		f.To = time.Time{} // no end, so that it includes current events
 	}
 	for _, word := range strings.Split(strings.Join(r.Form["kind"], ","), ",") {
 		if word == "" {
@@ -94,7 +94,7 @@ func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
 	return h, nil
 }
 
-// A tale is what somebody tells of.
+// A tale is an event that a client sends.
 type tale struct {
 	Kind    event.Kind        `json:"kind"`
 	Service string            `json:"service"`
@@ -104,21 +104,21 @@ type tale struct {
 	Build   string            `json:"build"`
 }
 
-// Limits of what is told.
+// Limits of such events.
 const (
 	mostTale       = 16 << 10 // bytes
 	taleTime       = 10 * time.Second
 	mostToldLabels = 30
-	mostName       = 128 // bytes of the name of a label
+	mostName       = 128 // bytes of a label name
 	mostValue      = 1024
 	oldestTale     = 7 * 24 * time.Hour
 	aheadTale      = 10 * time.Minute
 )
 
-// kindsTold are those that others can tell of.
+// kindsTold are the kinds of events that clients may send.
 var kindsTold = []event.Kind{event.Deployed, event.Restarted, event.Killed}
 
-// event returns what is told as an event, or what is wrong with it.
+// event converts a tale, or returns what is wrong with it.
 func (t *tale) event(now time.Time) (event.Event, error) {
 	e := event.Event{Kind: t.Kind, Service: t.Service, Time: t.Time}
 	text := func(what, s string, most int) error {
@@ -135,7 +135,7 @@ func (t *tale) event(now time.Time) (event.Event, error) {
 	case len(t.Labels) > mostToldLabels:
 		return e, fmt.Errorf("there are %d labels; the limit is %d", len(t.Labels), mostToldLabels)
 	case t.Time.IsZero():
-		e.Time = now.Truncate(time.Minute) // who tries again says the same
+		e.Time = now.Truncate(time.Minute) // a retry within the minute gives the same event
 	case now.Sub(t.Time) > oldestTale, t.Time.Sub(now) > aheadTale:
 		return e, fmt.Errorf("time %s: want one of the last seven days", t.Time.Format(time.RFC3339))
 	}
@@ -154,12 +154,12 @@ func (t *tale) event(now time.Time) (event.Event, error) {
 	return e, err
 }
 
-// told takes an event that somebody tells of, and answers with it.
+// told stores an event from a client, and answers with it.
 func (s *Server) told(w http.ResponseWriter, r *http.Request, tenant string) error {
 	if s.Rules == nil {
 		return badRequest{errors.New("this server keeps no events")}
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(taleTime)) // where connections can have one
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(taleTime)) // connections in tests may not support it
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostTale))
 	if err != nil {
 		return badRequest{fmt.Errorf("reading the event (at most %d bytes): %w", mostTale, err)}
@@ -184,7 +184,7 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request, tenant string) err
 	return json.NewEncoder(w).Encode(e)
 }
 
-// wrongJSON words an error of package json for somebody who does not know the types of this one.
+// wrongJSON words an error of package json for readers who do not know hone's types.
 func wrongJSON(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {

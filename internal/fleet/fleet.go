@@ -40,19 +40,19 @@ import (
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
-// Options are what a Server is made of. Store and Tokens have to be set.
+// Options configure a Server. Store and Tokens are required.
 type Options struct {
 	Store   store.Store
 	Tokens  *token.File
-	Hosts   []string        // names by which the server may be called; see token.Gate
-	Scraper *scrape.Scraper // nil where nobody is asked for profiles
-	Events  *event.Log      // nil where nobody notes what happens
-	Rules   *rule.Watcher   // nil where nobody can tell of events
-	Version string          // of hone, for recordings
-	Pages   http.Handler    // what browsers are shown: it is asked for all that is not for programs, and may call Open; nil where there are no pages
-	Shelf   *shelf.Shelf    // nil where no recordings are kept
+	Hosts   []string        // accepted host names; see token.Gate
+	Scraper *scrape.Scraper // nil if the server does not scrape
+	Events  *event.Log      // nil if events are not kept
+	Rules   *rule.Watcher   // nil if clients cannot send events
+	Version string          // version of hone, for recordings
+	Pages   http.Handler    // handler for browsers, for all paths outside of the API; it may call Open. nil if there are no pages
+	Shelf   *shelf.Shelf    // nil if there is no shelf
 	Log     *slog.Logger
-	Now     func() time.Time // nil is time.Now
+	Now     func() time.Time // nil means time.Now
 }
 
 // A Server answers requests.
@@ -64,7 +64,7 @@ type Server struct {
 
 	receiver *receive.Server
 	opened   *cache.Cache[string, *selection]
-	adding   chan struct{} // held while profiles are added up for pages
+	adding   chan struct{} // limits merging for pages
 }
 
 // New returns a Server.
@@ -100,25 +100,25 @@ func New(o Options) *Server {
 	return s
 }
 
-// Configure sets the limits of tenants, and the labels of processes.
+// Configure sets the limits of tenants, and the labels that identify processes.
 func (s *Server) Configure(c *receive.Config) { s.receiver.Configure(c) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// A badRequest is what is wrong with a question.
+// A badRequest is an error in a request.
 type badRequest struct{ error }
 
-// read returns a handler for those who may read.
+// read returns a handler for clients with read scope.
 func (s *Server) read(answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
 	return s.may(token.Read, answer)
 }
 
-// may returns a handler for those who have a scope.
+// may returns a handler for clients with a scope.
 func (s *Server) may(need token.Scope, answer func(w http.ResponseWriter, r *http.Request, tenant string) error) http.HandlerFunc {
 	return s.allow(need, func(w http.ResponseWriter, r *http.Request, who token.Who) error { return answer(w, r, who.Tenant) })
 }
 
-// allow returns a handler that is told who asks.
+// allow returns a handler that gets the identity of the client.
 func (s *Server) allow(need token.Scope, answer func(w http.ResponseWriter, r *http.Request, who token.Who) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.gate.Allow(r, need)
@@ -162,7 +162,7 @@ func (s *Server) allow(need token.Scope, answer func(w http.ResponseWriter, r *h
 			s.Log.Error("answering", "url", r.URL.Redacted(), "err", err)
 		}
 		if errors.As(err, &none) && r.Header.Get("Accept") == source.JSON {
-			// Who asks words it for the user, in their zone.
+			// The client words the error, in the user's time zone.
 			w.Header().Set("Content-Type", source.JSON)
 			w.WriteHeader(status)
 			json.NewEncoder(w).Encode(none.Found)
@@ -172,7 +172,7 @@ func (s *Server) allow(need token.Scope, answer func(w http.ResponseWriter, r *h
 	}
 }
 
-// query returns the selection that a request is about.
+// query returns the selection in a request.
 func (s *Server) query(r *http.Request, tenant string) (store.Query, error) {
 	ref, err := store.ParseRef(r.FormValue("ref"), s.Now())
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Server) query(r *http.Request, tenant string) (store.Query, error) {
 	return store.Query{Tenant: tenant, Selector: ref.Selector, From: ref.From, To: ref.To}, nil
 }
 
-// recording answers with a recording of a selection.
+// recording answers with the recording of a selection.
 func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string) error {
 	q, err := s.query(r, tenant)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 	return err
 }
 
-// coresOf returns how many cores a selection used on average, all its processes together.
+// coresOf returns the mean number of cores that all processes of a selection used together.
 func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
 	q.Kind = recording.CPU
 	lines, at, err := s.even(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute))
@@ -228,7 +228,7 @@ func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
 	return fleetview.Cores(lines, at), nil
 }
 
-// profile answers with one merged profile.
+// profile answers with the merged profile of a selection.
 func (s *Server) profile(w http.ResponseWriter, r *http.Request, tenant string) error {
 	q, err := s.query(r, tenant)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Server) profile(w http.ResponseWriter, r *http.Request, tenant string) 
 	return merged.Profile.Write(w)
 }
 
-// series answers with what there is.
+// series answers with the series of a selection.
 func (s *Server) series(w http.ResponseWriter, r *http.Request, tenant string) error {
 	q := store.Query{Tenant: tenant, From: s.Now().Add(-24 * time.Hour), To: s.Now()}
 	if r.FormValue("ref") != "" {
@@ -263,10 +263,10 @@ func (s *Server) series(w http.ResponseWriter, r *http.Request, tenant string) e
 	return json.NewEncoder(w).Encode(series)
 }
 
-// mostNames is how many names there are in an answer.
+// mostNames is the maximum number of names in an answer.
 const mostNames = 200
 
-// nameList answers with the names of labels of what there is in the last week, or with the values of one, for those who type a ref.
+// nameList answers with the label names of the last week, or with the values of one label, for completion of refs.
 func (s *Server) nameList(w http.ResponseWriter, r *http.Request, tenant string) error {
 	q := store.Query{Tenant: tenant, From: s.Now().Add(-7 * 24 * time.Hour), To: s.Now().Add(time.Minute)}
 	err := onlyKeys(r, "service", "label", "prefix")
@@ -296,7 +296,7 @@ func (s *Server) nameList(w http.ResponseWriter, r *http.Request, tenant string)
 	return answerJSON(w, out)
 }
 
-// onlyKeys refuses a query with other keys: a mistyped filter would answer something else.
+// onlyKeys refuses unknown keys, because a mistyped filter would select something else.
 func onlyKeys(r *http.Request, keys ...string) error {
 	for key := range r.URL.Query() {
 		if !slices.Contains(keys, key) {
@@ -306,15 +306,15 @@ func onlyKeys(r *http.Request, keys ...string) error {
 	return nil
 }
 
-// Costs are what fleetview.Services is made of.
+// Costs are the input of fleetview.Services.
 type Costs struct {
 	From   time.Time        `json:"from"`
 	To     time.Time        `json:"to"`
 	Step   time.Duration    `json:"step_ns"`
 	Series []store.Series   `json:"series"`
 	Totals fleetview.Totals `json:"totals"`
-	Before []store.Line     `json:"before,omitempty"` // CPU totals of the time before, which is as long
-	Any    bool             `json:"any"`              // there are profiles, if not of this time
+	Before []store.Line     `json:"before,omitempty"` // CPU totals of the preceding period of the same length
+	Any    bool             `json:"any"`              // the store has profiles, perhaps of another time
 }
 
 // Report returns the answer.
@@ -330,7 +330,7 @@ func (c *Costs) Report() *report.Services {
 	return out
 }
 
-// costs returns what the services of a tenant cost, in the time that a request names: all that is in the last so long.
+// costs returns the costs of all services of a tenant, in the time that a request selects.
 func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 	last := time.Hour
 	if text := r.FormValue("last"); text != "" {
@@ -368,7 +368,7 @@ func (s *Server) services(w http.ResponseWriter, r *http.Request, tenant string)
 	return json.NewEncoder(w).Encode(c)
 }
 
-// targets answers with how the targets are that are asked for profiles.
+// targets answers with the status of scrape targets.
 func (s *Server) targets(w http.ResponseWriter, _ *http.Request, _ string) error {
 	w.Header().Set("Content-Type", "application/json")
 	if s.Scraper == nil {

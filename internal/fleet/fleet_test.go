@@ -413,7 +413,7 @@ func TestTold(t *testing.T) {
 }
 
 // Processes that are asked every ten minutes are all counted, also where a time would be cut into shorter steps.
-func TestSeldomAsked(t *testing.T) {
+func TestLowScrapeRate(t *testing.T) {
 	b := newBench(t)
 	f := storetest.Small()
 	f.Services, f.Instances, f.Every, f.Rounds, f.Deploy, f.Kinds = 1, 4, 10*time.Minute, 13, 0, []string{"cpu", "goroutine"}

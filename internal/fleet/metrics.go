@@ -17,7 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// counted is a store that counts what is added to it.
+// counted is a store that counts uploads.
 type counted struct {
 	store.Store
 
@@ -25,13 +25,13 @@ type counted struct {
 	of map[string]*counts // by tenant
 }
 
-// counts are what became of the uploads of a tenant.
+// counts are the outcomes of a tenant's uploads.
 type counts struct{ stored, repeated, refused, failed, bytes atomic.Int64 }
 
-// mostTenants is how many are counted; those beyond are counted together, as "".
+// mostTenants is the maximum number of tenants with their own counts. Others are counted together, as "".
 const mostTenants = 1000
 
-// counts returns those of a tenant.
+// counts returns the counts of a tenant.
 func (c *counted) counts(tenant string) *counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *counted) counts(tenant string) *counts {
 	return c.of[tenant]
 }
 
-// tenants returns those who are counted, in order.
+// tenants returns the tenants with counts, sorted.
 func (c *counted) tenants() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,18 +75,18 @@ func (c *counted) Add(ctx context.Context, tenant string, uploads []*store.Uploa
 	return out, nil
 }
 
-// Add adds uploads to the store, as those do that are received.
+// Add adds uploads to the store, and counts them like received ones.
 func (s *Server) Add(ctx context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error) {
 	return s.counted.Add(ctx, tenant, uploads)
 }
 
-// A sized store knows what it takes of the disk.
+// A sized store knows its size on disk.
 type sized interface {
-	// Sizes returns the bytes of what is stored, and of what waits to be.
+	// Sizes returns the bytes of segments and of the log.
 	Sizes() (stored, waiting int64)
 }
 
-// labels returns names and values as Prometheus reads them. Those without a value are left out.
+// labels formats labels for Prometheus, without empty values.
 func labels(of ...string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var out []string
@@ -98,7 +98,7 @@ func labels(of ...string) string {
 	return "{" + strings.Join(out, ",") + "}"
 }
 
-// metrics answers Prometheus: of a tenant, or with an admin token of all tenants and the server.
+// metrics answers Prometheus: about one tenant or, with an admin token, about all tenants and the server.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request, who token.Who) error {
 	tenants := []string{who.Tenant}
 	all := who.Token == "" || who.Admin && r.Header.Get(token.TenantHeader) == ""
@@ -124,7 +124,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request, who token.Who) 
 			"{"+of+`,outcome="refused"}`, n.refused.Load(), "{"+of+`,outcome="failed"}`, n.failed.Load())
 		received = append(received, "{"+of+"}", n.bytes.Load())
 	}
-	metric("hone_profiles_total", "counter", "Profiles that came in, by tenant and what became of them.", profiles...)
+	metric("hone_profiles_total", "counter", "Received profiles, by tenant and outcome.", profiles...)
 	metric("hone_profile_bytes_total", "counter", "Bytes of profiles that were stored, as they came in.", received...)
 	if s.Rules != nil {
 		var values []any

@@ -16,16 +16,16 @@ import (
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
-// What pages ask is bounded by these.
+// Limits of requests of pages.
 const (
 	sparkSteps = 48
 	graphSteps = 180
 	heatSteps  = 120
 
-	mostLabels  = 24     // whose values are looked at
-	mostEntries = 20_000 // of a heat map
+	mostLabels  = 24     // labels whose values are counted
+	mostEntries = 20_000 // profiles in a heat map
 	longest     = 5 * 366 * 24 * time.Hour
-	allTime     = 100 * 365 * 24 * time.Hour // a step with all in it
+	allTime     = 100 * 365 * 24 * time.Hour // a step that is longer than any history
 )
 
 // answerJSON sends a report to a page.
@@ -36,7 +36,7 @@ func answerJSON(w http.ResponseWriter, v any) error {
 	return e.Encode(v)
 }
 
-// fleetTime answers which time is meant.
+// fleetTime answers with the meaning of a time expression.
 func (s *Server) fleetTime(w http.ResponseWriter, r *http.Request, _ string) error {
 	from, to, err := store.ParseTimes(r.FormValue("time"), s.Now().UTC())
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Server) fleetTime(w http.ResponseWriter, r *http.Request, _ string) err
 	return answerJSON(w, report.FleetTime{From: from.UnixMilli(), To: to.UnixMilli()})
 }
 
-// fleetServices answers with what the services of a tenant cost over a time.
+// fleetServices answers with the costs of all services over time.
 func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant string) error {
 	from, to, err := store.ParseTimes(r.FormValue("time"), s.Now().UTC())
 	if err != nil {
@@ -89,12 +89,12 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 	return answerJSON(w, out)
 }
 
-// even asks for totals in steps of this length, or of a greater one where processes send profiles less often.
+// even returns totals in steps of at least this length, and longer if processes send profiles less often.
 func (s *Server) even(ctx context.Context, q store.Query, step time.Duration, by ...string) ([]store.Line, fleetview.Window, error) {
 	return fleetview.Even(fleetview.Window{From: q.From, To: q.To, Step: step}, func(step time.Duration) ([]store.Line, error) { return s.Store.Totals(ctx, q, step, by) })
 }
 
-// totals returns totals of services by kind, in steps of one length, which is at least step.
+// totals returns totals of services by kind, in steps of equal length, at least step.
 func (s *Server) totals(ctx context.Context, q store.Query, step time.Duration) (fleetview.Totals, time.Duration, error) {
 	lines, steps := make([][]store.Line, len(fleetview.Kinds)), make([]time.Duration, len(fleetview.Kinds))
 	err := together(len(lines), func(i int) (err error) {
@@ -121,7 +121,7 @@ func (s *Server) totals(ctx context.Context, q store.Query, step time.Duration) 
 	return out, step, nil
 }
 
-// kindOf returns the kind of profile by which deploys are seen: one that all services have, if there is one.
+// kindOf returns the kind of profile that shows deploys: one that all services have, if there is any.
 func kindOf(series []store.Series) string {
 	for _, kind := range fleetview.Kinds {
 		if slices.ContainsFunc(series, func(s store.Series) bool { return s.Kind == kind }) {
@@ -131,13 +131,13 @@ func kindOf(series []store.Series) string {
 	return fleetview.Kinds[0]
 }
 
-// has reports whether a tenant has profiles of any time.
+// has reports whether a tenant has any profiles.
 func (s *Server) has(ctx context.Context, tenant string) (bool, error) {
 	tenants, err := s.Store.Tenants(ctx)
 	return slices.Contains(tenants, tenant), err
 }
 
-// bound returns an error if a query is about a time that is too long to be cut into steps.
+// bound returns an error if the time of a query is too long for its steps.
 func bound(q store.Query) error {
 	if q.To.Sub(q.From) > longest {
 		return badRequest{fmt.Errorf("the time is longer than five years")}
@@ -145,7 +145,7 @@ func bound(q store.Query) error {
 	return nil
 }
 
-// together calls for each number below n, some at the same time.
+// together calls call(0) to call(n-1), some of them at the same time.
 func together(n int, call func(i int) error) error {
 	const most = 4
 	errs := make([]error, n)
@@ -167,16 +167,16 @@ func together(n int, call func(i int) error) error {
 	return nil
 }
 
-// A question is what pages ask about one selection.
+// A question is a request of a page about a selection.
 type question struct {
 	of      *report.Selection
 	at      store.Ref
 	query   store.Query
 	series  []store.Series
-	measure *fleetview.Measure // nil when there is nothing of any
+	measure *fleetview.Measure // nil without profiles
 }
 
-// question reads what a page asks: ref, and of, the name of a measure.
+// question parses a request: ref, and of, the name of a measure.
 func (s *Server) question(r *http.Request, tenant string) (*question, error) {
 	out := &question{}
 	var err error
@@ -204,7 +204,7 @@ func (s *Server) question(r *http.Request, tenant string) (*question, error) {
 	return out, nil
 }
 
-// names returns the labels that the profiles of a question have.
+// names returns the labels of the selected profiles.
 func (s *Server) names(ctx context.Context, o *question) ([]string, bool, error) {
 	names, err := s.Store.Names(ctx, o.query)
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == store.ServiceLabel })
@@ -271,7 +271,7 @@ func (s *Server) fleetLabels(w http.ResponseWriter, r *http.Request, tenant stri
 		return err
 	}
 	if !o.measure.Grows() {
-		o.query.Fold = store.Sum // a process that ran for a short time has a small share
+		o.query.Fold = store.Sum // a mean over time would be too small for a process that ran briefly
 	}
 	totals := make([][]store.Line, len(names))
 	err = together(len(names), func(i int) (err error) {
@@ -291,7 +291,7 @@ func (s *Server) fleetHeat(w http.ResponseWriter, r *http.Request, tenant string
 	if err != nil {
 		return err
 	}
-	if o.measure != nil && o.measure.Grows() { // what grows says nothing of one profile
+	if o.measure != nil && o.measure.Grows() { // one profile says nothing about a counter
 		o.measure = fleetview.Find("", o.series)
 	}
 	if o.measure == nil {

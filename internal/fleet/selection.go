@@ -21,21 +21,21 @@ import (
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
-// A selection is what a query selects, added up kind by kind.
+// A selection is the merged profiles of a query, by kind.
 type selection struct {
 	manifest *recording.Manifest
 	profiles map[string]*profile.Profile
-	rec      *recording.Recording // nil where it is not kept
-	file     int64                // bytes of the file that rec is in
-	until    time.Time            // when it is made anew; zero is never
+	rec      *recording.Recording // nil if it is not cached
+	file     int64                // size of the file of rec
+	until    time.Time            // when to compute it again; zero means never
 }
 
-// selected returns what a query selects.
+// selected returns the selection of a query.
 func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error) {
 	out := &selection{
 		manifest: &recording.Manifest{
 			Format: recording.Format, Hone: s.Version, How: recording.Stored, Target: q.Selector.String(), Started: q.From, Ended: q.To,
-			KeepSecrets: true, // all of it is in the store already
+			KeepSecrets: true, // the store has them already
 			Fleet:       map[string]recording.Load{},
 		},
 		profiles: map[string]*profile.Profile{},
@@ -69,7 +69,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		})
 	}
 	all.Wait()
-	// Kinds of which nothing can be read are told of. The others are shown.
+	// Report kinds that cannot be read, and show the others.
 	unread := 0
 	for i := range kinds {
 		if bad := new(store.DamageError); errors.As(failed[i], &bad) {
@@ -103,7 +103,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 	return out, nil
 }
 
-// single adds the one profile that matcher number i of a query names.
+// single adds the profile that matcher i of a query names by ID.
 func (s *Server) single(ctx context.Context, q store.Query, i int, out *selection) error {
 	id, err := store.ParseID(q.Selector[i].Value)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Server) single(ctx context.Context, q store.Query, i int, out *selectio
 	return nil
 }
 
-// A noProfile says that there is no profile with an ID.
+// A noProfile means that there is no profile with an ID.
 type noProfile struct {
 	of store.Selector
 	id store.ID
@@ -136,7 +136,7 @@ func (e *noProfile) Error() string {
 }
 func (e *noProfile) Unwrap() error { return store.ErrNotFound }
 
-// explained returns an error with what there is, where it says that there is nothing.
+// explained adds to an error about an empty selection what the store has instead.
 func (s *Server) explained(ctx context.Context, err error) error {
 	var none *store.NothingError
 	if errors.As(err, &none) && none.Found == nil {
@@ -160,21 +160,21 @@ func (o *selection) pack(folder, file string) error {
 	return err
 }
 
-// mostDamage is how many notes views have about what could not be read.
+// mostDamage is the maximum number of notes about damage.
 const mostDamage = 5
 
-// What is kept of selections that pages look at.
+// The cache of selections for pages.
 const (
 	openedBytes = 96 << 20
-	fresh       = time.Minute      // for which one that ends now stays as it is, so that all views of it agree
-	settling    = 15 * time.Minute // in which profiles may still arrive late
+	fresh       = time.Minute      // how long a selection that ends now is cached, so that all views of it agree
+	settling    = 15 * time.Minute // how long profiles may arrive late
 )
 
 func newOpened() *cache.Cache[string, *selection] {
 	return cache.New[string](openedBytes, func(o *selection) int64 {
-		n := 64<<10 + 4*o.file // of profiles that are unpacked when somebody asks
+		n := 64<<10 + 4*o.file // for decompressed profiles
 		for _, p := range o.profiles {
-			n += 2 * p.Size() // what views ask for is a copy with short names
+			n += 2 * p.Size() // views use copies with short names
 		}
 		return n
 	})
@@ -197,11 +197,11 @@ func (s *Server) pages(w http.ResponseWriter, r *http.Request, tenant string) er
 	return nil
 }
 
-// SharedPrefix begins refs to recordings on the shelf.
+// SharedPrefix begins refs of shared recordings.
 const SharedPrefix = "shelf:"
 
-// Open returns what a ref names, such as store:api@-1h or shelf:ID, for a request that Pages was asked. It stays the same for a moment also where it ends now.
-// With functions, it may leave out the lines of stacks, so that there are fewer of these.
+// Open returns the recording that a ref names, such as store:api@-1h or shelf:ID, for a request to Options.Pages. It caches selections, also those
+// that end now, for a short time. With functions, it may drop line numbers, which makes the stacks fewer.
 func (s *Server) Open(ctx context.Context, ref string, functions bool) (*recording.Recording, error) {
 	tenant, ok := ctx.Value(tenantKey{}).(string)
 	if id, shared := strings.CutPrefix(ref, SharedPrefix); ok && shared {
@@ -222,7 +222,7 @@ func (s *Server) Open(ctx context.Context, ref string, functions bool) (*recordi
 	}
 	s.opened.Remove(key, func(o *selection) bool { return !o.until.IsZero() && now.After(o.until) })
 	o, err := s.opened.Do(key, func() (*selection, error) {
-		// Others may wait for it, so it does not end with the one who asked first.
+		// Other requests may wait for it, so it must not end with the first one.
 		q := store.Query{Tenant: tenant, Selector: at.Selector, From: at.From, To: at.To, Functions: functions}
 		select {
 		case s.adding <- struct{}{}:
@@ -250,16 +250,16 @@ func (s *Server) Open(ctx context.Context, ref string, functions bool) (*recordi
 	return o.rec, nil
 }
 
-// openShared opens a recording on the shelf of a tenant.
+// openShared opens a shared recording of a tenant.
 func (s *Server) openShared(tenant, id string) (*recording.Recording, error) {
-	_, file, err := s.Recording(tenant, id) // each time: it may have been deleted
+	_, file, err := s.Recording(tenant, id) // not cached, because it may have been deleted
 	if err != nil {
 		return nil, err
 	}
 	o, err := s.opened.Do(tenant+"\x00"+SharedPrefix+id, func() (*selection, error) {
-		rec, err := recording.Open(file) // its file is closed when nobody has it any more
+		rec, err := recording.Open(file) // its file is closed when it becomes unreachable
 		if err != nil {
-			return nil, errors.New("the recording cannot be read") // the name of the file is nobody's business
+			return nil, errors.New("the recording cannot be read") // do not reveal the name of the file
 		}
 		if err := rec.Check(); err != nil {
 			rec.Close()
@@ -271,7 +271,7 @@ func (s *Server) openShared(tenant, id string) (*recording.Recording, error) {
 			o.file = info.Size()
 		}
 		if o.rec, _, err = rec.Pick("", 0, 0); errors.Is(err, recording.ErrNoProfile) {
-			o.rec, err = rec.WithProfile(&profile.Profile{}, ""), nil // there is more to look at than profiles
+			o.rec, err = rec.WithProfile(&profile.Profile{}, ""), nil // it may have other parts than profiles
 		}
 		return o, err
 	})

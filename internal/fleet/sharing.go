@@ -18,13 +18,13 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// How long a recording may take to come: all of it, and from one piece to the next.
+// Time limits of an upload: in all, and between two reads.
 const (
 	uploadTime  = time.Hour
 	uploadPause = 30 * time.Second
 )
 
-// ShelfPath is where recordings on the shelf are, below the address of a server.
+// ShelfPath is the path of shared recordings on a server.
 const ShelfPath = "/shelf/"
 
 // registerShelf adds the routes of the shelf.
@@ -35,7 +35,7 @@ func (s *Server) registerShelf() {
 	s.mux.HandleFunc("GET "+ShelfPath+"{name}", s.who(token.Read, s.takeShared))
 }
 
-// who returns a handler for those who have a scope, where there is a shelf.
+// who returns a handler for clients with a scope, if there is a shelf.
 func (s *Server) who(need token.Scope, answer func(w http.ResponseWriter, r *http.Request, who token.Who) error) http.HandlerFunc {
 	return s.allow(need, func(w http.ResponseWriter, r *http.Request, who token.Who) error {
 		if s.Shelf == nil {
@@ -45,7 +45,7 @@ func (s *Server) who(need token.Scope, answer func(w http.ResponseWriter, r *htt
 	})
 }
 
-// share puts a recording on the shelf.
+// share stores a recording on the shelf.
 func (s *Server) share(w http.ResponseWriter, r *http.Request, who token.Who) error {
 	q := r.URL.Query()
 	m := shelf.Meta{Name: q.Get("name"), Note: q.Get("note"), Who: who.Token}
@@ -87,7 +87,7 @@ func (s *Server) share(w http.ResponseWriter, r *http.Request, who token.Who) er
 	return writeShared(w, sharedRecording(&e))
 }
 
-// An upload is a body that has to keep moving.
+// An upload is a request body that must not stall.
 type upload struct {
 	io.Reader
 	control *http.ResponseController
@@ -99,16 +99,16 @@ func (u *upload) Read(b []byte) (int, error) {
 	if u.end.Before(until) {
 		until = u.end
 	}
-	_ = u.control.SetReadDeadline(until) // a test has no connection
+	_ = u.control.SetReadDeadline(until) // tests have no connection
 	n, err := u.Reader.Read(b)
 	if err == io.EOF {
-		// A deadline that passes later would end the request while it is being answered.
+		// A later deadline would interrupt the answer.
 		_ = u.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
-// Recordings are what GET /api/v1/shelf answers.
+// Recordings is the answer to GET /api/v1/shelf.
 type Recordings struct {
 	Recordings []report.SharedRecording `json:"recordings"`
 }
@@ -117,7 +117,7 @@ func sharedRecording(e *shelf.Entry) report.SharedRecording {
 	return report.SharedRecording{ID: e.ID, Name: e.Name, Who: e.Who, Note: e.Note, Size: e.Size, Made: e.Made, Expires: e.Expires, Link: ShelfPath + e.ID}
 }
 
-// shared answers with what is on the shelf.
+// shared answers with the recordings on the shelf.
 func (s *Server) shared(w http.ResponseWriter, _ *http.Request, who token.Who) error {
 	out := Recordings{[]report.SharedRecording{}}
 	for _, e := range s.Shelf.List(who.Tenant) {
@@ -131,7 +131,7 @@ func writeShared(w http.ResponseWriter, v any) error {
 	return json.NewEncoder(w).Encode(v)
 }
 
-// unshare takes a recording off the shelf.
+// unshare deletes a recording from the shelf.
 func (s *Server) unshare(w http.ResponseWriter, r *http.Request, who token.Who) error {
 	if err := s.Shelf.Delete(who.Tenant, r.PathValue("id"), who.Token, who.Admin || who.Token == ""); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Server) unshare(w http.ResponseWriter, r *http.Request, who token.Who) 
 	return writeShared(w, struct{}{})
 }
 
-// Recording returns a recording on the shelf of a tenant, and the name of its file, or shelf.ErrNotFound.
+// Recording returns a shared recording of a tenant, and the name of its file, or shelf.ErrNotFound.
 func (s *Server) Recording(tenant, id string) (shelf.Entry, string, error) {
 	if s.Shelf == nil {
 		return shelf.Entry{}, "", shelf.ErrNotFound
@@ -147,7 +147,7 @@ func (s *Server) Recording(tenant, id string) (shelf.Entry, string, error) {
 	return s.Shelf.Get(tenant, id)
 }
 
-// takeShared answers with the file of a recording, at ID.hone. ID leads browsers to the workbench, and others to the file.
+// takeShared answers with the file of a recording at ID.hone. At ID, it redirects browsers to the page, and sends other clients the file.
 func (s *Server) takeShared(w http.ResponseWriter, r *http.Request, who token.Who) error {
 	id, isFile := strings.CutSuffix(r.PathValue("name"), ".hone")
 	if !shelf.IsID(id) {
@@ -175,7 +175,7 @@ func (s *Server) takeShared(w http.ResponseWriter, r *http.Request, who token.Wh
 	return nil
 }
 
-// attachment says how a file is to be called. A name is what somebody else made up: what systems and headers give a meaning of their own is replaced.
+// attachment returns the header for the file name of a download. Names come from users, so it replaces characters with a special meaning.
 func attachment(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || strings.ContainsRune(`"'/\:*?<>|%;`, c) {

@@ -108,7 +108,7 @@ func TestSettingsAreKept(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhatWasAsked(t *testing.T) {
+func TestErrorsNameTheCommand(t *testing.T) {
 	top, _, _ := repository(t)
 	in := Command{Dir: top}
 	_, err := in.Run(t.Context(), "cat-file", "-t", "nowhere")

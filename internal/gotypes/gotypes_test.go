@@ -69,7 +69,7 @@ func TestModuleForNewerGo(t *testing.T) {
 	}
 }
 
-func TestSyntaxOfNewerGo(t *testing.T) {
+func TestNewerGoSyntax(t *testing.T) {
 	for name, text := range map[string]string{
 		"syntax": "package p\n\nfunc Twice(n int) int { return 2 ** n !! }\n",
 		"types":  "package p\n\nfunc Twice(n int) int { return newbuiltin(n) }\n",

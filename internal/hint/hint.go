@@ -1,7 +1,7 @@
-// Package hint holds what a user can do next, as values: what to set, what to ask, and texts and errors that name these.
+// Package hint has the next steps of a user as values: settings, commands, and texts and errors that contain them.
 //
-// The rooms in the middle know what would help, and not how a user would say it. Each front has a Speller of its own: Option{"limit"} is
-// --limit on the command line, limit= at the prompt, and a field in the browser.
+// Packages below the front ends know which setting helps, but not its spelling. Each front end has a Speller: Option{"limit"} is --limit on the
+// command line, limit= at the prompt, and a field in the browser.
 package hint
 
 import (
@@ -13,51 +13,51 @@ import (
 	"strings"
 )
 
-// An Option is something that can be set for a question or a run. Without a value, the user is to choose one.
+// An Option is a setting of a question or a run. If the value is empty, the user chooses one.
 type Option struct{ Name, Value string }
 
-// A Command is a next step: a question or something to run, in the order in which a user would type it.
+// A Command is a next step, with its parts in the order in which a user types them.
 type Command struct {
-	Program string // "" is hone
-	Verb    string // "" is the first look
-	About   string // pattern or place
+	Program string // "" means hone
+	Verb    string // "" means a first look
+	About   string // regexp or place
 	Options []Option
 	Args    []string // refs, packages
-	Behind  []string // arguments of the program that is run
-	Answer  string   // what it answers
+	Behind  []string // arguments of the program to run, after --
+	Answer  string   // what the command shows
 }
 
-// A Text is words for people. Its items are options, commands, and whatever fmt prints.
+// A Text is a text for users. Its items are options, commands, and values for fmt.
 type Text []any
 
-// A Speller says how options and commands are written in some place.
+// A Speller spells options and commands for a front end.
 type Speller interface {
 	Option(Option) string
 	Command(Command) string
 }
 
-// Ask returns a question about some refs.
+// Ask returns a command about some refs.
 func Ask(verb string, refs ...string) Command { return Command{Verb: verb, Args: refs} }
 
-// Of returns c about what a pattern names.
+// Of returns c with About set.
 func (c Command) Of(pattern string) Command {
 	c.About = pattern
 	return c
 }
 
-// With returns c with one more option. Without a value it is a switch.
+// With returns c with one more option. A switch has an empty value.
 func (c Command) With(name, value string) Command {
 	c.Options = append(c.Options[:len(c.Options):len(c.Options)], Option{name, value})
 	return c
 }
 
-// For returns c with what it answers.
+// For returns c with a description of what it shows.
 func (c Command) For(answer string) Command {
 	c.Answer = answer
 	return c
 }
 
-// String is the name of o where no front spells it.
+// String returns a neutral spelling of o.
 func (o Option) String() string {
 	if o.Value == "" {
 		return o.Name
@@ -65,7 +65,7 @@ func (o Option) String() string {
 	return o.Name + "=" + o.Value
 }
 
-// String is c where no front spells it.
+// String returns a neutral spelling of c.
 func (c Command) String() string {
 	var words []string
 	if c.Program != "" {
@@ -87,10 +87,10 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// String is t where no front spells it.
+// String returns a neutral spelling of t.
 func (t Text) String() string { return t.Spell(nil) }
 
-// Spell returns t as some front words it. A nil Speller is for nobody in particular.
+// Spell returns t in the spelling of a front end. A nil Speller means the neutral spelling.
 func (t Text) Spell(by Speller) string {
 	var b strings.Builder
 	for _, item := range t {
@@ -110,7 +110,7 @@ func (t Text) Spell(by Speller) string {
 	return b.String()
 }
 
-// SpellOption spells o, for nobody in particular where by is nil.
+// SpellOption spells o. A nil by means the neutral spelling.
 func SpellOption(by Speller, o Option) string {
 	if by == nil {
 		return o.String()
@@ -118,7 +118,7 @@ func SpellOption(by Speller, o Option) string {
 	return by.Option(o)
 }
 
-// SpellCommand spells c, for nobody in particular where by is nil.
+// SpellCommand spells c. A nil by means the neutral spelling.
 func SpellCommand(by Speller, c Command) string {
 	if by == nil {
 		return c.String()
@@ -126,10 +126,10 @@ func SpellCommand(by Speller, c Command) string {
 	return by.Command(c)
 }
 
-// MarshalJSON writes t as a string: programs that read it do not follow hints.
+// MarshalJSON writes t as a string, because programs do not follow hints.
 func (t Text) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (t *Text) UnmarshalJSON(in []byte) error {
 	var s string
 	if err := json.Unmarshal(in, &s); err != nil {
@@ -139,20 +139,20 @@ func (t *Text) UnmarshalJSON(in []byte) error {
 	return nil
 }
 
-// Texts are remarks that go with an answer.
+// Texts are the remarks of an answer.
 type Texts []Text
 
 // Add adds a remark.
 func (t *Texts) Add(items ...any) { *t = append(*t, items) }
 
-// AddNew adds a remark unless it is there.
+// AddNew adds a remark, unless it is there already.
 func (t *Texts) AddNew(text Text) {
 	if !slices.ContainsFunc(*t, func(was Text) bool { return reflect.DeepEqual(was, text) }) {
 		*t = append(*t, text)
 	}
 }
 
-// String is t where no front spells it, a line for each.
+// String returns the remarks in the neutral spelling, one per line.
 func (t Texts) String() string {
 	lines := make([]string, len(t))
 	for i, text := range t {
@@ -161,7 +161,7 @@ func (t Texts) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Said returns remarks that name nothing to set or to ask.
+// Said returns remarks without options and commands.
 func Said(remarks ...string) Texts {
 	var t Texts
 	for _, r := range remarks {
@@ -170,7 +170,7 @@ func Said(remarks ...string) Texts {
 	return t
 }
 
-// Map returns t with its words, but not what it names, as f changes them.
+// Map returns t with its words changed by f. Options and commands stay.
 func (t Text) Map(f func(string) string) Text {
 	out := slices.Clone(t)
 	for i, item := range out {
@@ -184,7 +184,7 @@ func (t Text) Map(f func(string) string) Text {
 	return out
 }
 
-// Renamed returns t for those who call an option by another name.
+// Renamed returns t with an option renamed.
 func (t Texts) Renamed(from, to string) Texts {
 	out := make(Texts, len(t))
 	for i, text := range t {
@@ -199,21 +199,21 @@ func (t Texts) Renamed(from, to string) Texts {
 	return out
 }
 
-// Error is an error with what can be done about it.
+// Error is an error with a next step.
 type Error struct {
 	Err  error
 	Next Text
 }
 
-// Errorf is fmt.Errorf with what can be done about it.
+// Errorf is fmt.Errorf with a next step.
 func Errorf(next Text, format string, args ...any) error {
 	return &Error{fmt.Errorf(format, args...), next}
 }
 
-// A Knows is an error that says by itself what can be done about it.
+// A Knows is an error that has its own next step.
 type Knows interface{ Hint() Text }
 
-// Next returns what can be done about err, or nil.
+// Next returns the next step of err, or nil.
 func Next(err error) Text {
 	var knows Knows
 	if errors.As(err, &knows) {
@@ -222,7 +222,7 @@ func Next(err error) Text {
 	return nil
 }
 
-// With returns what err says, and what can be done about it.
+// With returns err with a next step.
 func With(err error) Text {
 	if next := Next(err); next != nil {
 		return Text{err, ": ", next}
@@ -230,7 +230,7 @@ func With(err error) Text {
 	return Text{err}
 }
 
-// Hint is what can be done about it.
+// Hint returns the next step.
 func (e *Error) Hint() Text { return e.Next }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestOwnIsNotThatOfTheParent: hone is often started by something large, such as an editor or a build server.
-func TestOwnIsNotThatOfTheParent(t *testing.T) {
+// TestOwnPeakExcludesParent: hone is often started by something large, such as an editor or a build server.
+func TestOwnPeakExcludesParent(t *testing.T) {
 	const large = 200 << 20
 	room := make([]byte, large)
 	for i := 0; i < len(room); i += 4096 {

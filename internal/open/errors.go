@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/source"
 )
 
-// A NoNameError says that a ref is empty. Part is what it should have named; nil is a profile.
+// A NoNameError means that a ref is empty. Part is the missing part; nil means a profile.
 type NoNameError struct{ Part *recording.FileKind }
 
 func (e *NoNameError) Error() string {
@@ -26,58 +26,58 @@ func (e *NoNameError) Error() string {
 	return "an empty name is not a profile"
 }
 
-// A NoFileError says that there is no file of a name.
+// A NoFileError means that a file does not exist.
 type NoFileError struct {
 	Ref  string
-	Near string // the file that was probably meant; "" when none is like it
+	Near string // a similar name of an existing file, or ""
 }
 
 func (e *NoFileError) Error() string { return fmt.Sprintf("%s: no such file", e.Ref) }
 
-// A NotRecordingError says that a ref names something else than a recording.
+// A NotRecordingError means that a ref is not a recording.
 type NotRecordingError struct{ Ref string }
 
 func (e *NotRecordingError) Error() string { return fmt.Sprintf("%s is not a hone recording", e.Ref) }
 
-// Why says what makes it none.
+// Why returns the reason.
 func (e *NotRecordingError) Why() error {
 	r, err := recording.Open(e.Ref)
 	if err == nil {
-		r.Close() // it has become one
+		r.Close() // it is a recording now
 		return e
 	}
 	return err
 }
 
-// A NoPartError says that a recording lacks a part.
+// A NoPartError means that a recording lacks a part.
 type NoPartError struct {
 	Ref  string
 	Part *recording.FileKind
-	How  recording.How // the recording was made; "" when it does not say
+	How  recording.How // how the recording was made; "" if unknown
 }
 
 func (e *NoPartError) Error() string { return fmt.Sprintf("%s has no %s", e.Ref, e.Part.Doc) }
 
-// A ProgramError says that a file is a program and not what a program left behind.
+// A ProgramError means that a file is a program, not a profile of one.
 type ProgramError struct{ Ref string }
 
 func (e *ProgramError) Error() string { return fmt.Sprintf("%s is a program, not a log", e.Ref) }
 
-// A TimelessError says that a time was asked for of profiles that know none.
+// A TimelessError means that a query has a time range, but the profiles have no times.
 type TimelessError struct{ Refs string }
 
 func (e *TimelessError) Error() string {
 	return fmt.Sprintf("%s is a profile: it has no times to pick", e.Refs)
 }
 
-// A StoredTimeError says that a part of a run was asked for of profiles in a store, which are selected by a time of their own.
+// A StoredTimeError means that a query selects a time range of a run, but the profiles are in a store, where the ref selects the time.
 type StoredTimeError struct{ Ref string }
 
 func (e *StoredTimeError) Error() string {
 	return fmt.Sprintf("%s: profiles in a store come from many runs, so no part of a run can be picked", e.Ref)
 }
 
-// A StoredPartError says that a part was asked for that a store does not have.
+// A StoredPartError means that a store does not have this part.
 type StoredPartError struct {
 	Ref  string
 	Part *recording.FileKind
@@ -87,7 +87,7 @@ func (e *StoredPartError) Error() string {
 	return fmt.Sprintf("%s: a store has profiles, but no %s", e.Ref, e.Part.Doc)
 }
 
-// A PickError says that a recording has no profile of the kind or time that was asked for.
+// A PickError means that a recording has no profile of the selected kind or time.
 type PickError struct {
 	Recording *recording.Recording
 	Err       error
@@ -96,16 +96,16 @@ type PickError struct {
 func (e *PickError) Error() string { return e.Err.Error() }
 func (e *PickError) Unwrap() error { return e.Err }
 
-// A ProfilesError says that there is no profile to be had of refs that are no recordings.
+// A ProfilesError means that none of some refs is a profile or a recording.
 type ProfilesError struct {
-	Refs []string // all that were named with them
+	Refs []string // all refs on the command line
 	Err  error
 }
 
 func (e *ProfilesError) Error() string { return e.Err.Error() }
 func (e *ProfilesError) Unwrap() error { return e.Err }
 
-// A LinesError says that files are no profiles, of which the first holds benchmark lines.
+// A LinesError means that files are not profiles, and the first one has benchmark lines.
 type LinesError struct {
 	Refs []string
 	Err  error
@@ -114,7 +114,7 @@ type LinesError struct {
 func (e *LinesError) Error() string { return e.Err.Error() }
 func (e *LinesError) Unwrap() error { return e.Err }
 
-// A LogError says that a file is no profile but a garbage collector log.
+// A LogError means that a file is a garbage collector log, not a profile.
 type LogError struct {
 	Ref string
 	Err error
@@ -123,12 +123,12 @@ type LogError struct {
 func (e *LogError) Error() string { return e.Err.Error() }
 func (e *LogError) Unwrap() error { return e.Err }
 
-// A RefusedError says that no server answers at an address.
+// A RefusedError means that no server listens at an address.
 type RefusedError struct{ Ref string }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s: connection refused", e.Ref) }
 
-// fetchError says what is wrong with ref.
+// fetchError returns an error about ref.
 func fetchError(ref string, err error) error {
 	var path *fs.PathError
 	var addr *url.Error
@@ -136,14 +136,14 @@ func fetchError(ref string, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &RefusedError{ref}
 	case errors.As(err, &path) && path.Path == ref, errors.As(err, &addr):
-		return err // it says so itself
+		return err // the error names the ref
 	case ref == "-":
 		ref = "standard input"
 	}
 	return fmt.Errorf("%s: %w", ref, err)
 }
 
-// orLines says that files which are no profiles hold benchmark lines, or that a single one is a garbage collector log.
+// orLines returns an error about files with benchmark lines, or about a garbage collector log, if the files that are not profiles are such files.
 func orLines(refs []string, err error) error {
 	if rec, lineErr := Lines(refs[0]); rec != nil && lineErr == nil {
 		return &LinesError{refs, err}
@@ -154,8 +154,8 @@ func orLines(refs []string, err error) error {
 	return err
 }
 
-// Present refuses files that are not there. Of many profiles one may be damaged or not answer, and the rest is still an
-// answer; but a name that means nothing is a typo.
+// Present returns an error if a file does not exist. One of many profiles may be damaged or unreachable, and the others still give an answer; but a
+// missing file is a typo.
 func Present(refs []string) error {
 	for _, ref := range refs {
 		if ref == "" {
@@ -171,7 +171,7 @@ func Present(refs []string) error {
 	return nil
 }
 
-// NoFile returns the error that there is no file of a name.
+// NoFile returns a NoFileError.
 func NoFile(name string) *NoFileError {
 	entries, err := os.ReadDir(filepath.Dir(name))
 	if err != nil {
@@ -188,9 +188,9 @@ func NoFile(name string) *NoFileError {
 	return &NoFileError{name, near}
 }
 
-// IsProgram reports whether f is a program for some system. It moves nothing.
+// IsProgram reports whether f is a program of some system. It does not move the offset.
 func IsProgram(f *os.File) bool {
 	var head [4]byte
-	f.ReadAt(head[:], 0) // a pipe refuses that, and keeps what is in it
+	f.ReadAt(head[:], 0) // pipes refuse it, and lose no data
 	return slices.Contains([]string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}, string(head[:])) || string(head[:2]) == "MZ"
 }

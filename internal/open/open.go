@@ -23,39 +23,39 @@ import (
 	"github.com/hone-perf/hone/internal/source"
 )
 
-// A Want says what is wanted of refs, and how they are got. The zero Want is one profile of each recording, and of all else the sum.
+// A Want is what to open of refs, and how. The zero Want is the default profile of a recording, and the sum of other profiles.
 type Want struct {
-	Whole bool                // recordings with all that is in them, and nothing else
-	Part  *recording.FileKind // a part that is no profile, of a recording, or of a file that has it alone
+	Whole bool                // whole recordings, and nothing else
+	Part  *recording.FileKind // a part other than profiles, of a recording or in a file of its own
 
-	Base   []string // of profiles, what they are compared with
-	Metric string   // which profile of a recording, as metrics are written
-	Kind   string   // of profile where there is no Metric
+	Base   []string // refs of profiles to compare with
+	Metric string   // selects a profile of a recording
+	Kind   string   // kind of profile, if Metric is ""
 	At     query.Span
-	Raw    bool // names are those of the file, and there are no sources and no code
+	Raw    bool // keep the names of the file, and load no sources or machine code
 
 	Source     source.Options
-	Dir        string // sources of profiles are looked for from here
-	SourcePath string // and in these folders
-	TrimPath   string // which is taken off names
+	Dir        string // folder where the search for sources begins
+	SourcePath string // more folders with sources
+	TrimPath   string // prefixes to remove from file names
 
-	Lost     func(*recording.Recording)   // is told of a recording that lacks something, unless notes of its profile say so; may be nil
-	Begin    func(files int)              // is called before so many profiles are read; may be nil
-	Progress func(done int)               // is told how many profiles were read; may be nil
-	Missing  func(ref string, named bool) // is told of one of several profiles that could not be read, which the user named or not; may be nil
+	Lost     func(*recording.Recording)   // called for a recording with missing parts, unless notes of its profile report them; may be nil
+	Begin    func(files int)              // called before reading several profiles, with their number; may be nil
+	Progress func(done int)               // called with the number of profiles read so far; may be nil
+	Missing  func(ref string, named bool) // called for each of several profiles that cannot be read; named if the user named the file; may be nil
 }
 
-// Opened are recordings, the base behind the others.
+// Opened is the result of Open: the recordings, and the base last.
 type Opened struct {
 	Recordings []*recording.Recording
-	Metric     string     // the sample type that the metric means in the first
-	At         query.Span // that its ref says, or that was wanted
-	Damaged    bool       // a part that would belong to an answer is not there
+	Metric     string     // sample type of the first recording for Want.Metric
+	At         query.Span // time range of the ref, or of the Want
+	Damaged    bool       // a part of the answer is missing
 
-	first []*recording.Recording // which the first is the sum of
+	first []*recording.Recording // recordings that were added up for the first one
 }
 
-// Open opens what refs name.
+// Open opens refs.
 func Open(ctx context.Context, refs []string, w Want) (*Opened, error) {
 	switch {
 	case w.Part != nil:
@@ -66,8 +66,7 @@ func Open(ctx context.Context, refs []string, w Want) (*Opened, error) {
 	return w.profiles(ctx, refs)
 }
 
-// Resolve returns recordings with the profiles that a question is about, and the question with the sample type that its metric is
-// there.
+// Resolve returns the recordings with the profiles for a query, and the query with its metric replaced by a sample type.
 func Resolve(in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
 	out := make([]*recording.Recording, len(in))
 	metric := q.Metric
@@ -83,7 +82,7 @@ func Resolve(in []*recording.Recording, q query.Query) ([]*recording.Recording, 
 	return out, q, nil
 }
 
-// Lines opens a file of benchmark lines. It returns nil when ref names something else.
+// Lines opens a file of benchmark lines. It returns nil if ref is something else.
 func Lines(ref string) (*recording.Recording, error) { return source.Bench(ref) }
 
 func (w *Want) whole(refs []string) (*Opened, error) {
@@ -105,7 +104,7 @@ func (w *Want) whole(refs []string) (*Opened, error) {
 	return out, nil
 }
 
-// profiles opens profiles: what is asked about, and the base.
+// profiles opens profiles and their base.
 func (w *Want) profiles(ctx context.Context, refs []string) (*Opened, error) {
 	out := &Opened{At: w.At}
 	for _, group := range [][]string{refs, w.Base} {
@@ -138,7 +137,7 @@ func (w *Want) profiles(ctx context.Context, refs []string) (*Opened, error) {
 	return out, nil
 }
 
-// goVersion returns what the programs of some recordings were built with, or "" if one of them does not say, or they differ.
+// goVersion returns the Go version of some recordings, or "" if it is unknown or differs.
 func goVersion(of []*recording.Recording) string {
 	version := ""
 	for i, r := range of {
@@ -150,8 +149,7 @@ func goVersion(of []*recording.Recording) string {
 	return version
 }
 
-// gather returns the recording that refs name with its profile picked, or the sum of what they name, and the sample
-// type that the metric means.
+// gather returns the recording of refs with its profile selected, or the sum of several, and the sample type for the metric.
 func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recording.Recording, string, error) {
 	var recorded []*recording.Recording
 	var others []string
@@ -226,10 +224,10 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 	return (&recording.Recording{Ref: Naming(refs), Profile: p, Sources: recording.Either(sources...)}).Numbered(), typ, nil
 }
 
-// manySamples make so much garbage while they are read that collecting it pays.
+// manySamples is the number of samples from which it is worth collecting garbage after reading.
 const manySamples = 200_000
 
-// sum gets the sum of the profiles that refs name.
+// sum returns the sum of the profiles of refs.
 func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error) {
 	if err := Present(refs); err != nil {
 		return nil, err
@@ -241,14 +239,14 @@ func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error)
 		return nil, err
 	}
 	if len(refs) > 1 && opt.Binary == "" && source.IsBinary(refs[0]) {
-		opt.Binary, refs = refs[0], refs[1:] // sources are found by it, too
+		opt.Binary, refs = refs[0], refs[1:] // the program also helps to find sources
 	}
 	if w.Begin != nil {
 		w.Begin(len(refs))
 	}
 	opt.Progress = w.Progress
 	if len(refs) == 1 {
-		// The only one there is: what is wrong with it is the answer.
+		// With one profile, its error is the answer.
 		f, err := opt.Fetch(ctx, refs[0])
 		if err != nil {
 			return nil, orLines(refs, fetchError(refs[0], err))
@@ -259,7 +257,7 @@ func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error)
 		}
 		p, err := opt.Finish(ctx, g)
 		if err == nil && p.NumSamples() > manySamples {
-			runtime.GC() // what was only needed to read it is memory for the answer
+			runtime.GC() // free the memory of reading for the answer
 		}
 		return p, err
 	}
@@ -282,7 +280,7 @@ func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error)
 	return p, err
 }
 
-// part opens recordings of which one part is wanted, or files that are such a part.
+// part opens recordings, or files, for one part.
 func (w *Want) part(refs []string) (*Opened, error) {
 	out := &Opened{At: w.At}
 	for i, ref := range refs {
@@ -354,14 +352,14 @@ func (w *Want) partIn(part *recording.FileKind, ref string) (*recording.Recordin
 	return rec, at, err
 }
 
-// Close lets go of the files of all recordings.
+// Close closes the files of all recordings.
 func (o *Opened) Close() {
 	for _, r := range o.Recordings {
 		r.Close()
 	}
 }
 
-// Naming names what refs stand for, in messages.
+// Naming returns the meaning of refs for messages.
 func Naming(refs []string) string {
 	if len(refs) > 3 {
 		return fmt.Sprintf("%d profiles", len(refs))

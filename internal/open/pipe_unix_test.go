@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestIsProgramTakesNothing: what a look at a pipe reads is lost to those who read it after that.
-func TestIsProgramTakesNothing(t *testing.T) {
+// TestIsProgramKeepsPipeContents: what a look at a pipe reads is lost to those who read it after that.
+func TestIsProgramKeepsPipeContents(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func TestCompilerSeesTheSame(t *testing.T) {
 	}
 }
 
-func TestCallsStayOfOddProfiles(t *testing.T) {
+func TestOddProfilesKeepCalls(t *testing.T) {
 	for seed := range uint64(2000) {
 		p := odd(seed)
 		want := Calls(p)
@@ -215,7 +215,7 @@ func TestWeights(t *testing.T) {
 }
 
 // Profiles of the same length are added up as they are.
-func TestEvenWeightsChangeNothing(t *testing.T) {
+func TestEqualWeightsChangeNothing(t *testing.T) {
 	p, _, err := Make([]Input{{Profile: program("main.a", 300, time.Second)}, {Profile: program("main.b", 7, time.Second)}}, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -18,18 +18,18 @@ import (
 // all follow from it.
 type Key struct {
 	Name    string
-	Short   string   // the letter of its flag, if it has one
-	Value   string   // what its value is called in help; "" for a switch, which needs none
+	Short   string   // one-letter flag, or ""
+	Value   string   // name of the value in help; "" for a switch, which has no value
 	Doc     string   // one line
-	Choices []string // the values it takes; one that ends in a colon goes on with a name
-	Example string   // a value
-	Pprof   string   // what go tool pprof calls it, where that is different
-	Repeats bool     // each further value adds to those before; else the last one counts
+	Choices []string // valid values; a name follows one that ends in a colon
+	Example string   // an example of a value
+	Pprof   string   // name in go tool pprof, if different
+	Repeats bool     // further values are added; otherwise the last one counts
 
 	kind
 }
 
-// Keys are all keys, in the order in which help shows them and queries are written.
+// Keys are all keys, in the order of help and of written queries.
 var Keys = []Key{
 	{
 		Name: "ref", Value: "REF", Example: "cpu.pprof", Repeats: true,
@@ -250,8 +250,7 @@ var (
 	orders    = []string{"flat", "cum"}
 )
 
-// cum is short for sort=cum.
-// Cum is the order by what things cost with all that they call, for which there is a switch as well.
+// cum is short for sort=cum. Cum sorts by total cost; it is also a switch.
 const Cum = "cum"
 
 // Find returns the key called name, or nil.
@@ -267,7 +266,7 @@ func Find(name string) *Key {
 // Switch reports whether k needs no value.
 func (k *Key) Switch() bool { return k.Value == "" }
 
-// Set changes q as text asks.
+// Set sets the key in q to the value that text spells.
 func (k *Key) Set(q *Query, text string) error {
 	if text == "" && !k.Switch() {
 		return k.wrong(text)
@@ -275,7 +274,7 @@ func (k *Key) Set(q *Query, text string) error {
 	return k.kind.set(k, q, text)
 }
 
-// Values returns what q has of k: nothing where it leaves that open, and of a step, which q has in order with others.
+// Values returns the values of the key in q: none if it has its default. For a step, q has them in order with those of other steps.
 func (k *Key) Values(q *Query) []string {
 	if k.op != "" {
 		return nil
@@ -283,7 +282,7 @@ func (k *Key) Values(q *Query) []string {
 	return k.get(q)
 }
 
-// wrong is the error for a value that k does not take.
+// wrong is the error for an invalid value of k.
 func (k *Key) wrong(text string) error {
 	msg := "want " + k.want
 	if near := Nearest(text, k.Choices); near != "" {
@@ -292,12 +291,12 @@ func (k *Key) wrong(text string) error {
 	return errors.New(msg)
 }
 
-// A kind says how values of a key are read and written.
+// A kind is how values of a key are parsed and written.
 type kind struct {
-	want string // what is wanted, in words
-	op   Op     // of the step that a value adds; then there is no get
+	want string // description of valid values
+	op   Op     // operation of the step that a value adds; get is nil then
 	set  func(k *Key, q *Query, text string) error
-	get  func(q *Query) []string // none for what q leaves open
+	get  func(q *Query) []string // nil for the default
 }
 
 func text(want string, field func(*Query) *string) kind {
@@ -333,7 +332,7 @@ func oneOf(choices []string, field func(*Query) *string) kind {
 	return k
 }
 
-// enumerate puts choices into words.
+// enumerate lists choices for a sentence.
 func enumerate(choices []string) string {
 	out := strings.Join(choices[:len(choices)-1], ", ") + " or " + choices[len(choices)-1]
 	if strings.HasSuffix(out, ":") {
@@ -369,7 +368,7 @@ func limit(field func(*Query) *int) kind {
 				return k.wrong(text)
 			}
 			if n == 0 {
-				n = -1 // zero rows make no sense, and zero in a Query leaves it to the view
+				n = -1 // zero rows make no sense, and zero in a Query is the view's default
 			}
 			*field(q) = n
 			return nil
@@ -396,7 +395,7 @@ func share(field func(*Query) *float64) kind {
 				return k.wrong(text)
 			}
 			if v == 0 {
-				v = -1 // zero in a Query leaves it to the view
+				v = -1 // zero in a Query is the view's default
 			}
 			*field(q) = v
 			return nil
@@ -455,7 +454,7 @@ func unless(absent bool, text string) []string {
 	return []string{text}
 }
 
-// rangeRx matches what a tag step takes for a range of numbers.
+// rangeRx matches the arguments of tag steps that are ranges of numbers.
 var rangeRx = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^:?[+-]?[0-9]+[[:alpha:]]*(:([+-]?[0-9]+[[:alpha:]]*)?)?$`)
 })
@@ -475,23 +474,22 @@ func checkTag(arg string) error {
 	return nil
 }
 
-// CheckRegexp says what is wrong with a regexp and where, if anything is.
+// CheckRegexp returns an error that shows the place of a mistake in a regexp, or nil.
 func CheckRegexp(arg string) error { return checkRegexpAt(arg, 0) }
 
-// checkRegexpAt says what is wrong with a regexp and where. before is how many characters precede it.
+// checkRegexpAt is CheckRegexp for a regexp after some number of characters.
 func checkRegexpAt(arg string, before int) error {
 	_, err := regexp.Compile(arg)
 	if err == nil {
 		return nil
 	}
-	const longest = 500 // of those worth searching, since the search takes the square of the time
+	const longest = 500 // do not search in longer ones, because the time is quadratic
 	var mistake *syntax.Error
 	if !errors.As(err, &mistake) || mistake.Code == syntax.ErrLarge || mistake.Code == syntax.ErrNestingDepth ||
 		len(arg) > longest {
-		return err // about the regexp as a whole
+		return err // the error concerns the whole regexp
 	}
-	// The parser names the piece that it does not like but not where that is. All is well up to the end of the longest
-	// beginning that is a regexp, so it must be around there.
+	// The error of the parser has the invalid piece but not its place. The mistake is after the longest prefix that is a valid regexp.
 	at := len(arg) - 1
 	for ; at > 0; at-- {
 		if _, err := syntax.Parse(arg[:at], syntax.Perl); err == nil {
@@ -510,7 +508,7 @@ func checkRegexpAt(arg string, before int) error {
 	return fmt.Errorf("%s at character %d, %s", mistake.Code, before+utf8.RuneCountInString(arg[:at])+1, shown(arg[at:]))
 }
 
-// shown puts text in quotes for a message. Backslashes stay as they are where they can, since regexps are full of them.
+// shown quotes text for a message. It escapes backslashes only if necessary, because regexps are full of them.
 func shown(text string) string {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)
@@ -518,9 +516,9 @@ func shown(text string) string {
 	return `"` + text + `"`
 }
 
-// Nearest returns the one of names that name was probably meant to be, or "".
+// Nearest returns the name that is most like name, or "" if none is similar.
 func Nearest(name string, names []string) string {
-	best, least := "", 1+len(name)/5 // two slips in four letters make another word: fast is not meant to be test
+	best, least := "", 1+len(name)/5 // two typos in four letters make another word, such as fast and test
 	for _, n := range names {
 		if d := slips(name, n); d <= min(least, 2) && (best == "" || d < least) {
 			best, least = n, d
@@ -529,14 +527,13 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// slips returns how many letters have to be put in, left out, replaced or swapped with their neighbor to turn a
-// into b.
+// slips returns the number of letters to insert, delete, replace or swap with a neighbor to turn a into b.
 func slips(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if d := len(x) - len(y); d > 2 || d < -2 {
-		return 3 // no typo, and no work for long input
+		return 3 // too different to be a typo
 	}
-	// Rows of the table of distances between beginnings of a and beginnings of b.
+	// Rows of the dynamic programming table of distances.
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j

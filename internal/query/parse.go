@@ -10,8 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// A Grammar returns the names of the keys that a view has, or an error that refuses the view. The nil Grammar gives
-// all keys to every view.
+// A Grammar returns the keys of a view, or an error for an unknown view. The nil Grammar allows all keys for all views.
 type Grammar func(view string) ([]string, error)
 
 // Parse reads a query as it is written at the prompt: a view, what it is about, and settings.
@@ -25,7 +24,7 @@ type Grammar func(view string) ([]string, error)
 // are written. Several things to be about become one regexp.
 func Parse(s string) (Query, error) { return Grammar(nil).Parse(s) }
 
-// Parse reads a query as the function Parse does, with only the keys that the view has.
+// Parse is the function Parse, restricted to the keys of the view.
 func (g Grammar) Parse(s string) (Query, error) {
 	words, err := split(s)
 	if err != nil {
@@ -58,7 +57,7 @@ func (g Grammar) Parse(s string) (Query, error) {
 	return q, nil
 }
 
-// setter returns a function that gives queries about view the value of a key.
+// setter returns a function that sets keys in queries about a view.
 func (g Grammar) setter(view string) (func(q *Query, name, value string) error, error) {
 	var names []string
 	if g == nil {
@@ -86,7 +85,7 @@ func (g Grammar) setter(view string) (func(q *Query, name, value string) error, 
 	}, nil
 }
 
-// unknown is the error for a key that is not among names.
+// unknown is the error for an unknown key.
 func unknown(name string, names []string, view string) error {
 	near := Nearest(name, names)
 	for _, n := range names {
@@ -106,8 +105,7 @@ func unknown(name string, names []string, view string) error {
 	return fmt.Errorf("%s; %s are %s", msg, keys, strings.Join(names, ", "))
 }
 
-// String returns q as it is written at the prompt, which Parse reads as the same query. It can also be pasted into a
-// shell.
+// String returns q in the syntax of the prompt. Parse returns the same query, and shells accept it as well.
 func (q Query) String() string {
 	var words []string
 	if q.View != "" || q.Arg != "" {
@@ -147,7 +145,7 @@ func (q Query) Command() hint.Command {
 	return c
 }
 
-// settings calls yield for all that q does not leave open.
+// settings calls yield for the keys without their default value.
 func (q *Query) settings(yield func(k *Key, value string)) {
 	steps := q.Steps
 	for i := range Keys {
@@ -158,7 +156,7 @@ func (q *Query) settings(yield func(k *Key, value string)) {
 			}
 			continue
 		}
-		// Steps keep their order, so the first of their keys writes them all.
+		// Steps keep their order, so the first key of a step writes them all.
 		for _, s := range steps {
 			yield(Find(string(s.Op)), s.Arg)
 		}
@@ -166,7 +164,7 @@ func (q *Query) settings(yield func(k *Key, value string)) {
 	}
 }
 
-// On returns q with what it leaves open set as base has it, as far as keys has that. The filters of base come first.
+// On returns q with defaults replaced by the values of base, for the given keys. The filters of base come first.
 func (q Query) On(base Query, keys []string) Query {
 	var steps []Step
 	base.settings(func(k *Key, value string) {
@@ -175,7 +173,7 @@ func (q Query) On(base Query, keys []string) Query {
 		case k.op != "":
 			steps = append(steps, Step{k.op, value})
 		case len(k.get(&q)) == 0:
-			k.Set(&q, value) // which it was
+			k.Set(&q, value) // cannot fail, because the value comes from a query
 		}
 	})
 	q.Steps = append(steps, q.Steps...)
@@ -185,17 +183,17 @@ func (q Query) On(base Query, keys []string) Query {
 // A word is a word of a query without its quotes.
 type word struct {
 	text   string
-	plain  int // bytes of text before the first quote
+	plain  int // bytes before the first quote
 	quoted bool
 }
 
-// assignment cuts w into a key and a value. What has quotes up to the equals sign is no assignment.
+// assignment splits w into a key and a value. A word with quotes before the equals sign is not an assignment.
 func (w word) assignment() (name, value string, ok bool) {
 	name, value, ok = strings.Cut(w.text, "=")
 	return name, value, ok && len(name) < w.plain && isName(name)
 }
 
-// isSetting reports whether w sets something.
+// isSetting reports whether w is a setting.
 func (w word) isSetting() bool {
 	if _, _, ok := w.assignment(); ok {
 		return true
@@ -216,7 +214,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// split cuts s into words.
+// split splits s into words.
 func split(s string) ([]word, error) {
 	var words []word
 	var text strings.Builder
@@ -256,8 +254,7 @@ func split(s string) ([]word, error) {
 	return words, nil
 }
 
-// unquote writes the text that s starts with in quotes and returns how long it is with them, or 0 when they do not
-// end.
+// unquote writes the quoted text at the start of s without its quotes. It returns the length with quotes, or 0 if the closing quote is missing.
 func unquote(text *strings.Builder, s string) int {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -271,7 +268,7 @@ func unquote(text *strings.Builder, s string) int {
 	return 0
 }
 
-// quoteWord returns text as a word that is not taken for a setting.
+// quoteWord returns text as a word that cannot be taken for a setting.
 func quoteWord(text string) string {
 	if (word{text: text, plain: len(text)}).isSetting() {
 		return inQuotes(text)
@@ -279,7 +276,7 @@ func quoteWord(text string) string {
 	return quote(text)
 }
 
-// quote returns text in quotes where it needs them, here or in a shell.
+// quote quotes text if the prompt or a shell requires it.
 func quote(text string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:,=@%+^", r)

@@ -4,14 +4,14 @@
 // says how each field is written and read, and everything else follows from it.
 package query
 
-// A Query is a question. The zero value of each field means the usual.
+// A Query is a question. The zero value of each field is the default.
 type Query struct {
 	View string   // top, tree, list, …
-	Arg  string   // what the view is about: the functions of list and peek, the labels of tags; a regexp
-	Refs []string // what is asked about
-	Base []string // what it is compared with
+	Arg  string   // argument of the view, such as a regexp for the functions of list and peek or the labels of tags
+	Refs []string // what to analyze
+	Base []string // what to compare with
 
-	BaseTags []string // labels that samples of the base have, key=regexp, in place of those that Steps keep
+	BaseTags []string // labels that select the samples of the base, key=regexp, instead of those in Steps
 
 	Metric string // sample type by name or number; "" is the profile's default
 	Steps  []Step // filters, applied in order
@@ -19,48 +19,47 @@ type Query struct {
 	Sort   string // flat or cum; "" is flat
 	Limit  int    // rows; 0 is the view's default, -1 is all
 
-	// Rows below Min and calls below MinEdge are left out; both are shares of the total. 0 is the view's default and
-	// -1 is nothing left out.
+	// Rows below Min and calls below MinEdge are omitted; both are shares of the total. 0 is the view's default, and -1 omits nothing.
 	Min     float64
 	MinEdge float64
 
-	At      Span // only what happened then
-	Privacy bool // what is there for others to see
-	Process int  // one of the processes that share a log, from 1 on; 0 is the one that says most
+	At      Span // time range
+	Privacy bool // list what others could learn from a shared recording
+	Process int  // number of a process in a log with several, from 1; 0 means the one with most lines
 
 	NoInlines bool    // charge inlined calls to the function that they were inlined into
-	Columns   bool    // keep columns of a line apart
+	Columns   bool    // distinguish columns of a line
 	Mean      bool    // divide by the first sample type
-	Relative  bool    // percentages are of what is left after the filters
-	Positive  bool    // leave out rows whose value is negative, in differences
-	CallTree  bool    // draw a separate node for each call path
-	Root      string  // the call that a flame graph begins with: frames from the outermost, with semicolons between
-	Depth     int     // levels of calls to show below that; 0 is all
+	Relative  bool    // percentages of the total after the filters
+	Positive  bool    // omit negative rows of a difference
+	CallTree  bool    // a separate node for each call path
+	Root      string  // first call of a flame graph: frames from the outermost, separated by semicolons
+	Depth     int     // levels of calls below Root; 0 means all
 	Invert    bool    // callees above their callers
-	Collapse  bool    // a function that calls itself is one
-	Gone      bool    // in a difference, draw what is gone at its old width
+	Collapse  bool    // merge recursive calls
+	Gone      bool    // in a difference, draw removed calls with their old width
 	Normalize bool    // scale to the total of the base
-	Divide    float64 // divide values by this number; 0 is 1
+	Divide    float64 // 0 means 1
 	Unit      string  // show values in this unit; "" chooses one
 
-	// PProf is set by hone pprof and has no spelling: sums that overflow, and the magnitude of −2⁶³, are what they are in pprof, and
-	// names of files are taken apart by the rules of the system that reads them, not of the one that made them.
+	// PProf is set by hone pprof and has no spelling. Overflowing sums and the magnitude of −2⁶³ are then as in pprof, and file names follow the
+	// rules of this system, instead of the system that wrote the profile.
 	PProf bool
 
-	SourcePath string // directories to look for sources in
+	SourcePath string // folders with sources
 	TrimPath   string // prefixes to remove from recorded file names
 }
 
-// A Step is one filter.
+// A Step is a filter.
 type Step struct {
 	Op  Op
 	Arg string // a regexp, or for tags key=regexp or a range such as bytes=1kb:
 }
 
-// An Op says what a Step does.
+// An Op is the operation of a Step.
 type Op string
 
-// The steps there are.
+// The operations.
 const (
 	Focus             Op = "focus"              // keep samples with a matching frame
 	Ignore            Op = "ignore"             // drop samples with a matching frame
@@ -68,8 +67,8 @@ const (
 	Show              Op = "show"               // remove all other frames from stacks
 	ShowFrom          Op = "show-from"          // cut the callers of the outermost matching frame
 	PruneFrom         Op = "prune-from"         // cut the callees of the innermost matching frame
-	CollapsePackage   Op = "collapse-package"   // one frame for each run of frames of a package that matches
-	CollapseRecursion Op = "collapse-recursion" // one call of a matching function in each stack, without what got it back to itself
+	CollapsePackage   Op = "collapse-package"   // merge consecutive frames of a matching package
+	CollapseRecursion Op = "collapse-recursion" // merge recursive calls of a matching function, with the calls between them
 	TagFocus          Op = "tag"                // keep samples with a matching label
 	TagIgnore         Op = "tag-ignore"         // drop samples with a matching label
 	TagShow           Op = "tag-show"           // keep only labels with a matching key

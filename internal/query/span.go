@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A Span is a part of the time, from the start of what is looked at. The zero Span is all of it.
+// A Span is a time range from the start of a recording. The zero Span is the whole time.
 type Span struct {
 	From time.Duration
-	To   time.Duration // 0 is the end
+	To   time.Duration // 0 means the end
 }
 
-// Moment reports whether s is a moment, which is a Span that ends where it begins.
+// Moment reports whether s is a moment: it ends where it begins.
 func (s Span) Moment() bool { return s.From == s.To && s != Span{} }
 
-// Holds reports whether d is within s.
+// Holds reports whether d is in s.
 func (s Span) Holds(d time.Duration) bool { return d >= s.From && (s.To == 0 || d < s.To) }
 
 func (s Span) String() string {
@@ -36,7 +36,7 @@ func (s Span) String() string {
 	return text(s.From) + ".." + text(s.To)
 }
 
-// parseSpan reads 3s..9s, 3s.., ..9s; a number without a unit is seconds.
+// parseSpan parses 3s..9s, 3s.. and ..9s. A number without a unit is in seconds.
 func parseSpan(text string) (Span, bool) {
 	from, to, ok := strings.Cut(text, "..")
 	var s Span
@@ -46,7 +46,7 @@ func parseSpan(text string) (Span, bool) {
 	return s, s != Span{}
 }
 
-// parseTime reads a time; nothing is 0.
+// parseTime parses a time; "" is 0.
 func parseTime(text string, d *time.Duration) bool {
 	if text == "" {
 		return true
@@ -94,7 +94,7 @@ func ordinal(field func(*Query) *int) kind {
 	}
 }
 
-// ParseTimes reads a part of the time, or a moment, which is a Span that starts where it ends.
+// ParseTimes parses a time range, or a moment.
 func ParseTimes(text string) (Span, bool) {
 	if strings.Contains(text, "..") {
 		s, ok := parseSpan(text)

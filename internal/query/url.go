@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// argument is the name of Arg in URLs, where a word must have one.
+// argument is the name of Arg in URLs.
 const argument = "arg"
 
 // FromURL reads a query from a URL that has the view as its path and settings in its query string, with only the keys that the view has.
@@ -22,7 +22,7 @@ func (g Grammar) FromURL(u *url.URL) (Query, error) {
 		return Query{}, err
 	}
 	var args []string
-	// Not url.Values, which forgets the order of different keys.
+	// url.Values loses the order of different keys.
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(name)
@@ -43,7 +43,7 @@ func (g Grammar) FromURL(u *url.URL) (Query, error) {
 	return q, nil
 }
 
-// URL returns q as the path and query string of a URL, which FromURL reads as the same query.
+// URL returns q as the path and query string of a URL, which FromURL parses as the same query.
 func (q Query) URL() string {
 	var pairs []string
 	add := func(name, value string) { pairs = append(pairs, name+"="+escape(value)) }
@@ -58,7 +58,7 @@ func (q Query) URL() string {
 	return out
 }
 
-// harmless undoes the escapes of characters that need none in the value of a query string.
+// harmless removes unnecessary escapes from a value in a query string.
 var harmless = strings.NewReplacer(
 	"%2F", "/", "%3A", ":", "%2C", ",", "%3D", "=", "%40", "@", "%28", "(", "%29", ")", "%2A", "*", "%24", "$",
 )

@@ -167,7 +167,7 @@ func TestPackedRecordingWithoutSecretsHasTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestPartThatCannotBeSearchedIsLeftOut(t *testing.T) {
+func TestUnsearchablePartIsRemoved(t *testing.T) {
 	dir := folder(t)
 	write(t, filepath.Join(dir, TraceFile), "go 1.11 trace\x00\x00\x00…")
 	file := filepath.Join(t.TempDir(), "x.hone")
@@ -236,7 +236,7 @@ func TestDamagedPartTellsNoSecret(t *testing.T) {
 	}
 }
 
-func TestStrippedRecordingHasFunctionsAndLinesAlone(t *testing.T) {
+func TestStrippedRecordingHasOnlyFunctionsAndLines(t *testing.T) {
 	dir, m := withSecrets(t)
 	m.KeepSecrets = true
 	m.Dir, m.Machine = "/home/bob/work", &Machine{OS: "linux", Arch: "amd64", CPUs: 2, CPU: "model", Kernel: "kernel-bob"}

@@ -30,12 +30,12 @@ func Callgrind(w io.Writer, g *report.Graph, event, sampleUnit, outputUnit strin
 		for _, id := range n.Out {
 			e := &g.Edges[id]
 			callee := g.Frame(e.To)
-			name := "" // of a callee that is not listed
+			name := "" // set for callees that are not listed
 			if e.To < len(unique) {
 				name = unique[e.To]
 			}
 			fmt.Fprintf(c.w, "cfl=%s\ncfn=%s\n", c.files.ref(callee.File), c.names.ref(name))
-			// How often a call was made is not known, nor where in the caller.
+			// Profiles do not record the number of calls or their lines in the caller.
 			fmt.Fprintf(c.w, "calls=0 %s %d\n* * %d\n", c.address(callee.Address), callee.Line, c.value(e.Weight))
 		}
 		c.last = &n.Frame
@@ -47,10 +47,10 @@ type callgrind struct {
 	w                     *bufio.Writer
 	from, to              string // units
 	objects, files, names dictionary
-	last                  *report.Frame // the one before, which positions are relative to
+	last                  *report.Frame // the previous frame; positions are relative to it
 }
 
-// enter names the function that the lines to come are about, unless it is still the same.
+// enter writes the function of the following lines, unless it is the same as before.
 func (c *callgrind) enter(f *report.Frame) {
 	if c.last != nil && c.last.Object == f.Object && c.last.File == f.File && c.last.Name == f.Name {
 		return
@@ -63,7 +63,7 @@ func (c *callgrind) value(v int64) int64 {
 	return int64(x)
 }
 
-// address returns a in the shortest of the ways that the format has for it.
+// address returns a in the shortest form that the format allows.
 func (c *callgrind) address(a uint64) string {
 	absolute := "0x" + strconv.FormatUint(a, 16)
 	if c.last == nil {
@@ -78,7 +78,7 @@ func (c *callgrind) address(a uint64) string {
 	return absolute
 }
 
-// A dictionary numbers names, so that each has to be written only once.
+// A dictionary numbers names, so that each name is written in full once.
 type dictionary map[string]int
 
 func (d dictionary) ref(name string) string {
@@ -92,8 +92,8 @@ func (d dictionary) ref(name string) string {
 	return "(" + strconv.Itoa(len(d)) + ") " + name
 }
 
-// uniqueNames returns the names of the nodes of g. Readers of the format merge all that agree in file and name, so
-// where several functions do, as in a call tree, each name says which of how many it is.
+// uniqueNames returns the names of the nodes of g. Readers of the format merge functions with the same file and name. If several nodes agree in both,
+// as in a call tree, a number in the name keeps them apart.
 func uniqueNames(g *report.Graph) []string {
 	type place struct{ file, name string }
 	type numbers map[int]int // by function, from 1

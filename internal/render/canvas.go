@@ -28,7 +28,7 @@ import (
 // An ink has a color for light paper and one for dark; the zero ink draws nothing. textWidth measures text in the font
 // that png draws with; svg holds text that could leave its room to the width measured. fitText shortens a name.
 type canvas struct {
-	prefix        string // of names in an SVG
+	prefix        string // prefix of names in an SVG
 	width, height float64
 	paper         ink
 	marks         []mark
@@ -37,7 +37,7 @@ type canvas struct {
 // A mark is one thing on a canvas.
 type mark struct {
 	kind   markKind
-	points []point // of a rectangle: two opposite corners; of text: where its baseline is anchored
+	points []point // a rectangle has two opposite corners; text has one point on its baseline
 	look   look
 	text   string
 	letter lettering
@@ -50,7 +50,7 @@ const (
 	curveMark            // points are the control points of cubic splines: one to start at, then three for each
 	polygonMark          // points are the corners
 	textMark
-	groupMark // up to the endMark that belongs to it; text is the title
+	groupMark // ends at the matching endMark; text is the title
 	endMark
 )
 
@@ -64,7 +64,7 @@ func inkOf(light, dark uint32) ink { return ink{rgb(light), rgb(dark)} }
 
 func rgb(c uint32) color.RGBA { return color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 0xff} }
 
-// A look is how a shape is painted.
+// A look is the fill and stroke of a shape.
 type look struct {
 	fill   ink
 	hatch  ink // diagonal lines over the fill
@@ -72,18 +72,18 @@ type look struct {
 	width  float64   // of the stroke
 	dash   []float64 // lengths of dashes and gaps; none is a solid line
 	radius float64   // of the corners of a rectangle
-	arrow  float64   // length of a head at the end of a curve, in the color of the stroke; 0 is none
+	arrow  float64   // length of an arrowhead at the end of a curve, in the color of the stroke; 0 means none
 }
 
-// A lettering is how text is set, always on one line.
+// A lettering is the style of a line of text.
 type lettering struct {
 	size   float64 // of the font
 	ink    ink
 	anchor anchor
-	room   float64 // what is wider is shortened by fitText; 0 is as wide as it gets
+	room   float64 // fitText shortens wider text; 0 means no limit
 }
 
-// An anchor is the part of a text that stands at its point.
+// An anchor is the part of a text that is at its point.
 type anchor int
 
 const (
@@ -101,8 +101,7 @@ func (c *canvas) rect(x, y, w, h float64, l look) {
 	c.marks = append(c.marks, mark{kind: rectMark, points: []point{{x, y}, {x + w, y + h}}, look: l})
 }
 
-// curve draws cubic splines: the first point is where they start, every three that follow are two control points and
-// the next end.
+// curve draws cubic splines. points has the start, and then two control points and an end for each spline.
 func (c *canvas) curve(points []point, l look) {
 	c.marks = append(c.marks, mark{kind: curveMark, points: points, look: l})
 }
@@ -112,7 +111,7 @@ func (c *canvas) polygon(points []point, l look) {
 	c.marks = append(c.marks, mark{kind: polygonMark, points: points, look: l})
 }
 
-// text writes s; y is its baseline. What does not fit into the room of l is shortened, down to nothing.
+// text writes s with the baseline at y. It shortens s to the room of l, if necessary to nothing.
 func (c *canvas) text(x, y float64, s string, l lettering) {
 	s = clean(s)
 	if l.room > 0 {
@@ -123,8 +122,8 @@ func (c *canvas) text(x, y float64, s string, l lettering) {
 	}
 }
 
-// group gives what draw draws a title, which browsers show where the pointer rests and read out. Names can be of any
-// length, titles are not.
+// group gives a title to the marks that draw adds. Browsers show it as a tooltip and read it out. Unlike names, which are shortened, titles are
+// complete.
 func (c *canvas) group(title string, draw func()) {
 	const longest = 2000
 	if len(title) > longest {
@@ -139,12 +138,12 @@ func (c *canvas) group(title string, draw func()) {
 var letters = sync.OnceValue(func() *sfnt.Font {
 	f, err := opentype.Parse(goregular.TTF)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the font is embedded, so this is a bug
 	}
 	return f
 })
 
-// advances are how far the characters of Latin-1 move the pen, for a font of size 1.
+// advances are the widths of the Latin-1 characters in a font of size 1.
 var advances = sync.OnceValue(func() *[256]float64 {
 	var table [256]float64
 	var buf sfnt.Buffer
@@ -186,14 +185,13 @@ func textWidth(s string, size float64) float64 {
 	return w * size
 }
 
-// fitText shortens a name to a room. Its end says most, so the start goes. Where not even three characters fit there is
-// no text at all.
+// fitText shortens a name to a width. The end of a name says most, so it cuts the start. If three characters do not fit, it returns "".
 func fitText(s string, size, room float64) string {
 	if len(s) <= 1<<12 && textWidth(s, size) <= room {
 		return s
 	}
 	runes := []rune(s)
-	if most := int(room/size*8) + 1; len(runes) > most { // no more fit, however narrow
+	if most := int(room/size*8) + 1; len(runes) > most { // no more can fit, even narrow ones
 		runes = runes[len(runes)-most:]
 	}
 	left := room - textWidth("…", size)
@@ -211,13 +209,13 @@ func fitText(s string, size, room float64) string {
 	return "…" + string(runes[from:])
 }
 
-// headOf cuts the last length of a curve off for a head: it returns the curve that is left, and the corners of the head.
+// headOf cuts the last part of a curve, of some length, for an arrowhead. It returns the rest of the curve and the corners of the head.
 func headOf(points []point, length, width float64) ([]point, []point) {
 	n := len(points)
 	tip := points[n-1]
 	near := func(p point) bool { return math.Hypot(p.x-tip.x, p.y-tip.y) < length }
 	for n > 4 && near(points[n-4]) {
-		n -= 3 // these pieces are all within the head
+		n -= 3 // skip pieces that the head covers
 	}
 	rest := append([]point(nil), points[:n]...)
 	last := [4]point(rest[n-4:])

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// maxPixels bounds the memory that a picture takes: four bytes each.
+// maxPixels limits the memory of a picture: each pixel takes four bytes.
 const maxPixels = 32 << 20
 
-// png paints the picture with scale pixels to each CSS pixel, or fewer where it would become too large.
+// png paints the picture at a number of pixels for each CSS pixel, reduced if the image would be too large.
 func (c *canvas) png(w io.Writer, scale float64, dark bool) error {
 	if area := c.width * c.height * scale * scale; area > maxPixels {
 		scale *= math.Sqrt(maxPixels / area)
 	}
-	const least = 0.2 // nothing can be read on what is smaller
+	const least = 0.2 // smaller pictures are unreadable
 	wide, high := int(c.width*scale), int(c.height*scale)
 	if scale < least || wide < 1 || high < 1 {
 		return fmt.Errorf("a picture of %.0f by %.0f pixels is too large for PNG; write it as SVG", c.width, c.height)
@@ -121,7 +121,7 @@ func (p *painter) shape(corners []point, l look) {
 	}
 }
 
-// fill paints the union of shapes, whose corners go round the same way.
+// fill paints the union of shapes. All corners must be in the same direction of rotation.
 func (p *painter) fill(shapes [][]point, i ink) {
 	if i == (ink{}) {
 		return
@@ -148,7 +148,7 @@ func (p *painter) fillFrom(shapes [][]point, src image.Image) {
 	p.raster.Draw(p.img, box, src, box.Min)
 }
 
-// boundsOf returns the pixels that shapes touch.
+// boundsOf returns the pixel bounds of shapes.
 func boundsOf(shapes [][]point) image.Rectangle {
 	lo, hi := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
 	for _, s := range shapes {
@@ -184,7 +184,7 @@ func (s *stripes) At(x, y int) color.Color {
 	return color.RGBA{}
 }
 
-// flatten returns cubic splines as lines that are too short to be told from them.
+// flatten approximates cubic splines by lines, so short that they look the same.
 func flatten(points []point) []point {
 	const length = 4 // pixels
 	out := points[:1:1]
@@ -207,7 +207,7 @@ func flatten(points []point) []point {
 // stroke paints a line along points.
 func (p *painter) stroke(points []point, l look) {
 	for _, run := range dashes(points, l.dash) {
-		// The rasterizer looks at every pixel around what it fills, so a line across the picture goes in short pieces.
+		// The rasterizer visits each pixel of the bounding box, so long lines are painted in short pieces.
 		const pieces = 16
 		for i := 0; i+1 < len(run); i += pieces {
 			p.fill(outline(run[i:min(i+pieces+1, len(run))], l.width/2), l.stroke)
@@ -215,7 +215,7 @@ func (p *painter) stroke(points []point, l look) {
 	}
 }
 
-// outline returns the parts of a line: a bar for each piece and a disc where two meet.
+// outline returns the shapes of a line: a bar for each piece, and a disc at each joint.
 func outline(points []point, half float64) [][]point {
 	var out [][]point
 	for i, a := range points[:len(points)-1] {
@@ -234,7 +234,7 @@ func outline(points []point, half float64) [][]point {
 	return out
 }
 
-// dashes cuts a line into those parts that are painted.
+// dashes returns the parts of a line that are painted.
 func dashes(points []point, lengths []float64) [][]point {
 	whole := 0.0
 	for _, d := range lengths {

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// svg writes the picture as one self-contained file, without scripts. Unless it is to be dark its colors are those that the
-// reader prefers.
+// svg writes the picture as one file without scripts. Unless it is dark, the colors follow the reader's preference for light or dark.
 func (c *canvas) svg(w io.Writer, dark bool) error {
 	s := svgWriter{w: bufio.NewWriter(w), prefix: c.prefix, inks: make(map[ink]int), hatches: make(map[ink]int)}
 	wide, high := pixels(c.width), pixels(c.height)
@@ -32,11 +31,11 @@ func (c *canvas) svg(w io.Writer, dark bool) error {
 type svgWriter struct {
 	w       *bufio.Writer
 	prefix  string      // of names of classes and hatches
-	inks    map[ink]int // the number in the name of its class
+	inks    map[ink]int // number in the class name of an ink
 	hatches map[ink]int
 }
 
-// styles writes a class for each ink: what is light or dark can only be told apart in a style sheet.
+// styles writes a class for each ink, because only a style sheet can distinguish light and dark.
 func (s *svgWriter) styles(c *canvas, dark bool) {
 	var inks, hatches []ink
 	collect := func(to *[]ink, numbers map[ink]int, i ink) {
@@ -171,7 +170,7 @@ func (s *svgWriter) text(m *mark) {
 	if l.anchor != start {
 		s.w.WriteString(` text-anchor="` + [...]string{middle: "middle", end: "end"}[l.anchor] + `"`)
 	}
-	// The font of the reader may be wider than ours. Text that has room to spare is left as it is.
+	// The reader's font may be wider than ours. Text with room to spare keeps its natural width.
 	if w := textWidth(m.text, l.size); l.room > 0 && w > 0.85*l.room {
 		fmt.Fprintf(s.w, ` textLength="%s" lengthAdjust="spacingAndGlyphs"`, pixels(w))
 	}
@@ -196,14 +195,14 @@ func stroke(l look) string {
 	return out
 }
 
-// escapeXML writes s as text. Names come from files, and files from anybody: what no XML may hold, or would turn the
-// direction of what follows, is spelled out.
+// escapeXML writes s as text. Names come from files and can be hostile, so it replaces characters that XML does not allow, and those that change the
+// direction of text.
 func escapeXML(w *bufio.Writer, s string) {
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
 			w.WriteByte('\n')
 		}
-		w.WriteString(html.EscapeString(clean(line))) // a bufio.Writer keeps its first error
+		w.WriteString(html.EscapeString(clean(line))) // a bufio.Writer keeps its first error, so the caller checks Flush
 	}
 }
 

@@ -8,19 +8,19 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// An axis says where amounts are on a chart.
+// An axis maps amounts to places on a chart.
 type axis struct {
 	lo, hi float64
 	ticks  []tick
 }
 
-// A tick is an amount that an axis names.
+// A tick is a labeled amount on an axis.
 type tick struct {
 	at   float64
 	text string
 }
 
-// axisY returns the axis of amounts, from nothing on, with about so many ticks.
+// axisY returns the vertical axis, from zero, with about the given number of ticks.
 func axisY(c *report.Chart, count int) axis {
 	most := int64(0)
 	for _, s := range c.Series {
@@ -35,7 +35,7 @@ func axisY(c *report.Chart, count int) axis {
 	case c.Whole > 0:
 		size, name = float64(c.Whole)/100, "%"
 	}
-	const above = 1.04 // a little air
+	const above = 1.04 // leave a little room at the top
 	step := niceStep(float64(max(most, 1)) / size / float64(count))
 	a := axis{hi: max(float64(most)*above, size*step/10)}
 	for v := 0.0; v*size <= a.hi; v += step {
@@ -44,7 +44,7 @@ func axisY(c *report.Chart, count int) axis {
 	return a
 }
 
-// axisX returns the axis below a chart, with about so many ticks.
+// axisX returns the horizontal axis, with about the given number of ticks.
 func axisX(c *report.Chart, count int) axis {
 	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, s := range c.Series {
@@ -85,7 +85,7 @@ func axisX(c *report.Chart, count int) axis {
 	return a
 }
 
-// unitOf returns the natural unit of v and its size.
+// unitOf returns the unit that suits v, and its size.
 func unitOf(v int64, from string) (size float64, name string) {
 	const large = 1 << 50
 	_, name = unit.Scale(max(v, 1), from, unit.Auto)
@@ -96,7 +96,7 @@ func unitOf(v int64, from string) (size float64, name string) {
 	return large / x, name
 }
 
-// niceStep returns the round number that is next to x from above.
+// niceStep returns the smallest round number that is not less than x.
 func niceStep(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 1
@@ -122,7 +122,7 @@ func tickText(v, step float64, name string) string {
 	return text + name
 }
 
-// columnsOf cuts a part of an axis into n columns and returns the largest amount in each; NaN where there is none.
+// columnsOf splits a part of an axis into n columns. It returns the largest amount in each, or NaN if a column has none.
 func columnsOf(s *report.Series, a axis, n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -144,7 +144,7 @@ func columnsOf(s *report.Series, a axis, n int) []float64 {
 		q := s.Points[k+1]
 		x2, y2 := float64(q.X), float64(q.Y)
 		for i := column(x); i <= column(x2) && x2 > x; i++ {
-			// The line is highest at an end of what of it is in the column.
+			// A straight line is highest at one end of its part within the column.
 			left := max(x, a.lo+float64(i)*width)
 			right := min(x2, a.lo+float64(i+1)*width)
 			raise(i, y+(y2-y)*(left-x)/(x2-x))

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// ChartsSVG writes the charts of an answer as one file for browsers, with what the answer says about them around them.
+// ChartsSVG writes the charts of an answer as one SVG for browsers, with the texts of the answer around them.
 func ChartsSVG(w io.Writer, r report.Report, o Options) error {
 	c := chartsCanvas(r, o)
 	if c == nil {
@@ -17,7 +17,7 @@ func ChartsSVG(w io.Writer, r report.Report, o Options) error {
 	return c.svg(w, o.Dark)
 }
 
-// ChartsPNG writes them as an image with two pixels for each CSS pixel.
+// ChartsPNG is ChartsSVG as an image with two pixels for each CSS pixel.
 func ChartsPNG(w io.Writer, r report.Report, o Options) error {
 	c := chartsCanvas(r, o)
 	if c == nil {
@@ -26,21 +26,20 @@ func ChartsPNG(w io.Writer, r report.Report, o Options) error {
 	return c.png(w, 2, o.Dark)
 }
 
-// Lengths in pictures of charts.
+// Lengths in pictures of charts, in CSS pixels.
 const (
 	chartWide    = 1000.0
 	chartMargin  = 20.0
-	chartLeft    = 62.0 // room for what the axis of amounts says
+	chartLeft    = 62.0 // room for labels of the vertical axis
 	chartLarge   = 250.0
 	chartSmall   = 110.0
 	chartLetters = 12.0
 	chartSmaller = 11.0
-	chartLine    = 17.0 // from line to line of text
+	chartLine    = 17.0 // line height of text
 	maxNotes     = 8
 )
 
-// Inks of charts: what is most important is darkest on light paper and lightest on dark paper, so they can be told apart
-// without colors, too.
+// Colors of charts. The most important series has the most contrast with the paper, so series can be told apart without colors.
 var (
 	gridInk   = inkOf(0xe4e7eb, 0x2b3037)
 	axisInk   = inkOf(0x9aa2ad, 0x5a626d)
@@ -115,8 +114,7 @@ func chartsCanvas(r report.Report, o Options) *canvas {
 	return c
 }
 
-// drawCharts draws charts below each other and below y, and returns where they end. Those that share an axis have its labels below the
-// last of them.
+// drawCharts draws charts from y down, one below another, and returns the end. Charts with the same axis have its labels below the last of them.
 func (f *formatter) drawCharts(c *canvas, charts []report.Chart, y float64) float64 {
 	for i := range charts {
 		last := i+1 == len(charts) || charts[i+1].X != charts[i].X
@@ -126,7 +124,7 @@ func (f *formatter) drawCharts(c *canvas, charts []report.Chart, y float64) floa
 	return y
 }
 
-// wrapWidth cuts text into lines that fit into a room.
+// wrapWidth splits text into lines of at most this width.
 func wrapWidth(text string, size, room float64) []string {
 	const most = 6
 	var lines []string
@@ -147,7 +145,7 @@ func wrapWidth(text string, size, room float64) []string {
 	return append(lines, line)
 }
 
-// drawChart draws a chart below y and returns where it ends.
+// drawChart draws a chart from y down and returns the end.
 func (f *formatter) drawChart(c *canvas, chart *report.Chart, y float64, labels bool) float64 {
 	high := chartSmall
 	if len(chart.Series) > 1 {
@@ -233,10 +231,10 @@ func chartInks(c *report.Chart) []ink {
 	return out
 }
 
-// drawSeries draws a series: as it is while that can be seen, else the highest of each column of pixels.
+// drawSeries draws a series: each point if there are few, otherwise the highest point in each column of pixels.
 func (f *formatter) drawSeries(c *canvas, chart *report.Chart, i int, of ink, xs axis, px, py func(float64) float64) {
 	s := &chart.Series[i]
-	const fine = 900 // columns of half a pixel of an image are told apart by nobody
+	const fine = 900 // narrower columns, of half a pixel, would look the same
 	points := make([]point, 0, len(s.Points))
 	if len(s.Points) <= fine/2 {
 		for _, p := range s.Points {
@@ -268,10 +266,10 @@ func (f *formatter) drawSeries(c *canvas, chart *report.Chart, i int, of ink, xs
 	case report.Bars:
 		w := min(max((px(xs.hi)-px(xs.lo))/float64(len(points))/3, 1), 5)
 		if len(points) != len(s.Points) {
-			w = (px(xs.hi) - px(xs.lo)) / fine * 1.1 // columns beside each other, without gaps
+			w = (px(xs.hi) - px(xs.lo)) / fine * 1.1 // slightly wider than the distance, so there are no gaps
 		}
 		for k, p := range points {
-			top := min(p.y, base-0.7) // whatever is not nothing can be seen
+			top := min(p.y, base-0.7) // draw small positive amounts, too
 			bar := func() { c.rect(p.x-w/2, top, w, base-top, look{fill: of}) }
 			if len(points) != len(s.Points) || chart.Y == nil {
 				bar()
@@ -287,7 +285,7 @@ func (f *formatter) drawSeries(c *canvas, chart *report.Chart, i int, of ink, xs
 	}
 }
 
-// straight returns straight lines as the curves that a canvas draws.
+// straight converts lines into the curves of a canvas.
 func straight(points []point) []point {
 	out := points[:1:1]
 	for i, p := range points[1:] {

@@ -9,12 +9,12 @@ import (
 
 // Charts in text.
 const (
-	chartColumns = 80 // where nobody says how much room there is
-	chartTall    = 10 // lines of a chart with several series
-	chartLow     = 4  // and of one with a single series
+	chartColumns = 80 // width without a terminal
+	chartTall    = 10 // height of a chart with several series
+	chartLow     = 4  // height of a chart with one series
 )
 
-// chart draws a chart with a character for each part of it.
+// chart draws a chart of characters.
 func (p *printer) chart(c *report.Chart) {
 	room := p.o.Width
 	if room == 0 {
@@ -66,7 +66,7 @@ func (p *printer) chart(c *report.Chart) {
 	p.line(p.paint(strings.Repeat(" ", margin+1)+xLabels(xs, cols, c.Count), dim))
 }
 
-// shades are how the series of a chart are drawn.
+// shades are the characters for the series of a chart.
 type shade struct {
 	full  string
 	style style
@@ -112,7 +112,7 @@ func (p *printer) legend(c *report.Chart) report.Phrase {
 	return out
 }
 
-// cells draws the series of a chart over each other, the lowest line first.
+// cells draws the series of a chart, first the lowest.
 func (p *printer) cells(c *report.Chart, xs, ys axis, cols, high int) [][]cell {
 	rows := make([][]cell, high)
 	for r := range rows {
@@ -142,14 +142,14 @@ func (p *printer) cells(c *report.Chart, xs, ys axis, cols, high int) [][]cell {
 				n := int(math.Round(part * float64(len(parts))))
 				switch {
 				case sh.full != parts[len(parts)-1] || at.text != " ":
-					// There are no parts of a shade, and none over another.
+					// Shade characters have no partial blocks and cannot overlap.
 					if part >= 0.5 {
 						*at = cell{text: sh.full, style: sh.style}
 					}
 				case n > 0:
 					*at = cell{text: parts[n-1], style: sh.style}
 				case r == 0 && v > 0:
-					*at = cell{text: parts[0], style: sh.style} // whatever is not nothing can be seen
+					*at = cell{text: parts[0], style: sh.style} // show small positive amounts, too
 				}
 			}
 		}

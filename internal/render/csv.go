@@ -14,8 +14,8 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// CSV writes the tables of r with exact values: amounts in the unit that the heading of their column names, shares as
-// fractions. Tables that have different columns are separated by an empty line. Headings and notes are left out.
+// CSV writes the tables of r with exact values: amounts in the unit in the column heading, shares as fractions. An empty line separates tables with
+// different columns. It omits headings and notes.
 func CSV(w io.Writer, r report.Report, o Options) error {
 	c := csvWriter{formatter: newFormatter(o), out: w, w: csv.NewWriter(w)}
 	if t, ok := r.(report.Tabular); ok {
@@ -40,7 +40,7 @@ type csvWriter struct {
 	*formatter
 	out     io.Writer
 	w       *csv.Writer
-	heading []string // of the table that is being written
+	heading []string // heading of the current table
 }
 
 func (c *csvWriter) block(b report.Block) error {
@@ -88,7 +88,7 @@ func (c *csvWriter) block(b report.Block) error {
 	panic("render: block of a kind that no renderer knows")
 }
 
-// start writes the heading of a table, unless it goes on with the one before.
+// start writes the heading of a table, unless it has the same columns as the previous one.
 func (c *csvWriter) start(heading ...string) error {
 	if slices.Equal(heading, c.heading) {
 		return nil
@@ -103,7 +103,7 @@ func (c *csvWriter) start(heading ...string) error {
 	return c.w.Write(heading)
 }
 
-// amount returns the heading over values in a unit.
+// amount returns the heading of a column of values in a unit.
 func amount(name, unit string) string {
 	if unit == "" {
 		return name
@@ -197,7 +197,7 @@ func (c *csvWriter) exact(item any) string {
 
 func number(v int64) string { return strconv.FormatInt(v, 10) }
 
-// decimal prints a fraction; nothing for what is not a number.
+// decimal prints a fraction, or "" for NaN.
 func decimal(x float64) string {
 	if math.IsNaN(x) {
 		return ""
@@ -311,7 +311,7 @@ func (c *csvWriter) chart(b *report.Chart) error {
 	return nil
 }
 
-// stacks writes stacks the way folded stacks are written: outermost frame first.
+// stacks writes folded stacks: outermost frame first.
 func (c *csvWriter) stacks(b *report.Stacks) error {
 	if err := c.start(amount("value", b.Measure.Unit), "labels", "stack"); err != nil {
 		return err

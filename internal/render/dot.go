@@ -18,10 +18,10 @@ import (
 type DotOptions struct {
 	Labels []string           // lines of the legend; none leaves it out
 	Format func(int64) string // prints a value
-	Dark   bool               // of pictures: dark paper, whatever the reader prefers
+	Dark   bool               // dark background; an SVG otherwise follows the reader's preference
 }
 
-// Dot writes g in the language of graphviz, as go tool pprof -dot does: the same picture for the same graph.
+// Dot writes g in graphviz' language. It writes the same graph as go tool pprof -dot.
 func Dot(w io.Writer, g *report.Graph, o DotOptions) error {
 	d := dot{w: bufio.NewWriter(w), g: g, format: o.Format}
 	d.write(o.Labels)
@@ -72,7 +72,7 @@ func (d *dot) legend(lines []string) {
 	d.w.WriteString("] }\n")
 }
 
-// id returns the number of a node in the picture. Calls to frames that are not listed lead to node 0.
+// id returns the number of a node. Node 0 stands for all frames that are not listed.
 func (d *dot) id(i int) int {
 	if i < len(d.g.Nodes) {
 		return i + 1
@@ -98,7 +98,7 @@ func (d *dot) node(i int, hottest int64) {
 		}
 		label += "of " + all + " (" + percent(n.Cum, total) + ")"
 	}
-	// The area of the text, not its height, shows what the node costs.
+	// The area of the text, not its height, is proportional to the cost.
 	size := 8
 	if hottest != 0 {
 		size += int(math.Ceil(16 * math.Sqrt(float64(unit.Abs(n.Flat))/float64(hottest))))
@@ -108,12 +108,12 @@ func (d *dot) node(i int, hottest int64) {
 		d.id(i), label, d.id(i), size, escapeDot(n.Frame.String()), all, dotColor(heat, lines), dotColor(heat, fills))
 }
 
-// dotName returns a frame as a node shows it: on many short lines.
+// dotName returns the label of a frame, split into short lines.
 func dotName(f *report.Frame) string {
 	short := *f
 	short.Name = strings.NewReplacer(
 		"::", `\n`,
-		"[...]", "[…]", // type arguments of Go; these dots do not separate anything
+		"[...]", "[…]", // dots in type arguments do not separate package and function
 		".", `\n`,
 	).Replace(escapeDot(shortName(f.Name)))
 	short.File = f.FileBase()
@@ -130,7 +130,7 @@ func (d *dot) sort(edges []*report.Edge) {
 		}
 		return s
 	}
-	// The order is a hint for the layout.
+	// Graphviz uses the order of edges as a hint for the layout.
 	slices.SortStableFunc(edges, func(a, b *report.Edge) int {
 		if c := cmp.Compare(unit.Abs(b.Weight), unit.Abs(a.Weight)); c != 0 {
 			return c
@@ -151,7 +151,7 @@ func (d *dot) edge(e *report.Edge, tagged bool) {
 	}
 	fmt.Fprintf(d.w, `N%d -> N%d [label=" %s%s"`, d.id(e.From), d.id(e.To), weight, inline)
 	if total != 0 {
-		// A call can weigh more than the total of a difference.
+		// In a diff, a call can be larger than the total.
 		if n := min(unit.Abs(e.Mean*100/total), 100); n > 0 {
 			fmt.Fprintf(d.w, " weight=%d", n+1)
 		}
@@ -166,15 +166,15 @@ func (d *dot) edge(e *report.Edge, tagged bool) {
 		d.w.WriteString(` style="dotted"`)
 	}
 	if tagged {
-		d.w.WriteString(" minlen=2") // makes room for the tags
+		d.w.WriteString(" minlen=2") // leaves room for tags
 	}
 	d.w.WriteString("]\n")
 }
 
-// maxNodelets is how many tags of a kind a node shows.
+// maxNodelets is the maximum number of tags of each kind at a node.
 const maxNodelets = 4
 
-// nodelets writes the tags of a node and reports whether there were any.
+// nodelets writes the tags of a node and reports whether there are any.
 func (d *dot) nodelets(i int) bool {
 	n := &d.g.Nodes[i]
 	flat := len(n.Out) > 0
@@ -200,7 +200,7 @@ func (d *dot) nodelets(i int) bool {
 	return some
 }
 
-// ranges writes number tags, in at most maxNodelets ranges.
+// ranges writes numeric tags in at most maxNodelets ranges.
 func (d *dot) ranges(tags []report.Tag, flat bool, from string) bool {
 	some := false
 	for j, t := range tagRanges(tags, flat) {
@@ -222,7 +222,7 @@ func (d *dot) nodelet(from, box, name string, v int64, style string) {
 	fmt.Fprintf(d.w, `%s -> %s [label=" %s" weight=100 tooltip="%s" labeltooltip="%s"%s]`+"\n", from, box, w, w, w, style)
 }
 
-// tagRanges returns tags, which are sorted by weight, with the light ones joined to the nearest heavy one.
+// tagRanges merges light tags into the nearest heavy one. Its input is sorted by weight.
 func tagRanges(tags []report.Tag, flat bool) []report.Tag {
 	if len(tags) <= maxNodelets {
 		return tags
@@ -249,8 +249,7 @@ func tagRanges(tags []report.Tag, flat bool) []report.Tag {
 	return out
 }
 
-// joinTags returns one tag for the range of all. Its sizes have units of their own: in the unit of the report most of
-// them would be zero.
+// joinTags returns one tag for a range of tags. Its sizes have their own units, because most would be zero in the unit of the report.
 func joinTags(tags []report.Tag) report.Tag {
 	lo, hi, sum := tags[0], tags[0], tags[0]
 	for _, t := range tags[1:] {
@@ -284,7 +283,7 @@ func sortTags(tags []report.Tag, flat bool) {
 	})
 }
 
-// A palette is how strong a color is at most, and how bright.
+// A palette is the maximum saturation and brightness of colors.
 type palette struct{ saturation, value float64 }
 
 var (
@@ -292,15 +291,14 @@ var (
 	fills = palette{0.1, 0.93}
 )
 
-// dotColor returns red for what costs, green for what saves, and gray for what hardly matters. heat is a share of the
-// total.
+// dotColor returns red for costs, green for savings, and gray for small values. heat is a share of the total.
 func dotColor(heat float64, p palette) string {
 	heat = max(-1, min(1, heat))
 	saturation := p.saturation
 	if math.Abs(heat) < 0.2 {
 		saturation *= math.Abs(heat) / 0.2
 	}
-	// The root moves little differences away from gray.
+	// The root makes small differences visible.
 	strength := saturation * math.Pow(math.Abs(heat), 0.3)
 	r, g, b := p.value, p.value, p.value*(1-saturation)
 	if heat < 0 {
@@ -311,7 +309,7 @@ func dotColor(heat float64, p palette) string {
 	return fmt.Sprintf("#%02x%02x%02x", uint8(r*255), uint8(g*255), uint8(b*255))
 }
 
-// escapeDot returns s as it can stand in a quoted string; lines are aligned on the left.
+// escapeDot escapes s for a quoted string, with lines aligned on the left.
 func escapeDot(s string) string { return dotEscapes.Replace(s) }
 
 var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\l`)

@@ -10,15 +10,14 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A flameBox is a frame in a picture, or a run of frames that are too narrow to be told apart.
+// A flameBox is a frame in a picture, or a run of adjacent frames that are too narrow to draw.
 type flameBox struct {
 	node   *report.FlameNode // nil for a run
 	x, w   float64
-	frames int // of a run
+	frames int // number of frames in a run
 }
 
-// flameRows lays out a tree of frames in a width: a row for each depth, from root on. Boxes that are narrower than
-// least are put together where they touch, and what is below them is left out.
+// flameRows lays out a tree in rows, one for each depth below root. It merges adjacent boxes narrower than least into runs, and omits their callees.
 func flameRows(root *report.FlameNode, width, least float64) [][]flameBox {
 	if root == nil {
 		return nil
@@ -52,7 +51,7 @@ func flameRows(root *report.FlameNode, width, least float64) [][]flameBox {
 	return rows
 }
 
-// addBox adds b to a row, or to the run that the row ends with.
+// addBox adds b to a row, or merges it into the run at the end.
 func addBox(row []flameBox, b flameBox, least float64) []flameBox {
 	if b.w >= least {
 		return append(row, b)
@@ -66,8 +65,8 @@ func addBox(row []flameBox, b flameBox, least float64) []flameBox {
 	return append(row, b)
 }
 
-// cutSlivers leaves out the rows from the one on in which all boxes are narrower than least: towers that are too thin to
-// be seen would make up most of many pictures. It returns how many rows that are.
+// cutSlivers removes the rows below the last one with a box as wide as least, because tall thin towers would take most of many pictures. It returns
+// the number of removed rows.
 func cutSlivers(rows [][]flameBox, least float64) ([][]flameBox, int) {
 	n := len(rows)
 	for n > 1 && !slices.ContainsFunc(rows[n-1], func(b flameBox) bool { return b.w >= least }) {
@@ -76,8 +75,7 @@ func cutSlivers(rows [][]flameBox, least float64) ([][]flameBox, int) {
 	return rows[:n], len(rows) - n
 }
 
-// flameSize finds out how much room n and what is below it take. Where values cancel each other out, that is more than
-// the sum.
+// flameSize returns the width that n needs. In a diff it can be more than the sum, because positive and negative values cancel out.
 func flameSize(n *report.FlameNode, sizes map[*report.FlameNode]float64) float64 {
 	below := 0.0
 	for _, c := range n.Children {
@@ -91,7 +89,7 @@ func flameSize(n *report.FlameNode, sizes map[*report.FlameNode]float64) float64
 	return sizes[n]
 }
 
-// A tint says what the color of a frame means.
+// A tint is the meaning of a frame's color.
 type tint int
 
 const (
@@ -111,7 +109,7 @@ const (
 	tintMuchMore
 	tintNew
 
-	tintRun // frames that are too narrow
+	tintRun // a run of narrow frames
 )
 
 func tintOf(o report.Origin) tint {
@@ -142,16 +140,16 @@ func originName(o report.Origin) string {
 	return "other"
 }
 
-// flameTints chooses the tints of frames.
+// flameTints chooses the tints of a tree.
 type flameTints struct {
-	diff   bool // there are two sides
+	diff   bool // the tree compares two sides
 	signed bool // values are differences
-	single bool // all frames are of the same origin
+	single bool // all frames have the same origin
 
-	all *report.FlameNode // the root, if it is no frame
+	all *report.FlameNode // the root, if it is not a frame
 }
 
-// tintsOf returns what the tints of a tree are to tell.
+// tintsOf returns the tints of a tree.
 func tintsOf(root *report.FlameNode) flameTints {
 	p := flameTints{single: true}
 	if root != nil && root.Frame == (report.Frame{}) {
@@ -178,7 +176,7 @@ func tintsOf(root *report.FlameNode) flameTints {
 	return p
 }
 
-// tint returns that of a box.
+// tint returns the tint of a box.
 func (p flameTints) tint(b flameBox) tint {
 	switch n := b.node; {
 	case n == nil:
@@ -194,13 +192,13 @@ func (p flameTints) tint(b flameBox) tint {
 	case n == p.all:
 		return tintRun
 	case p.single:
-		return tintOwn // whatever that is, there is nothing to tell it from
+		return tintOwn // all frames have this origin, so color would not say anything
 	default:
 		return tintOf(n.Origin)
 	}
 }
 
-// changeTint returns the tint of a change.
+// changeTint returns the tint of a difference.
 func changeTint(before, after int64) tint {
 	const little, fair, much = 0.02, 0.1, 0.4
 	switch {
@@ -229,14 +227,14 @@ func changeTint(before, after int64) tint {
 	return tintMuchMore
 }
 
-// A legendItem says what some tints mean, in words before and after them.
+// A legendItem explains some tints, with text before and after them.
 type legendItem struct {
 	from, to tint
 	before   string
 	after    string
 }
 
-// legend returns what the reader of a tree has to be told about its tints.
+// legend returns the explanation of the tints in a tree.
 func (p flameTints) legend(root *report.FlameNode) []legendItem {
 	switch {
 	case p.diff:
@@ -265,8 +263,8 @@ func (p flameTints) legend(root *report.FlameNode) []legendItem {
 	return list
 }
 
-// boxName returns as much of the name of a frame as fits, and whether that is enough to know it by. The path of the
-// package goes first, then the package, then the receiver; of what is left the start says most.
+// boxName shortens a name to a width, and reports whether the rest identifies the function. It removes the path of the package, then the package,
+// then the receiver, and then cuts the end.
 func boxName(name, dots string, fits func(string) bool) (string, bool) {
 	name = cutTypes(name, dots)
 	short := shortName(name)
@@ -282,7 +280,7 @@ func boxName(name, dots string, fits func(string) bool) (string, bool) {
 			return s, true
 		}
 	}
-	// Three letters say something, fewer do not.
+	// fewer than three letters say nothing
 	const least = 3
 	runes := []rune(bare)
 	n := sort.Search(len(runes), func(n int) bool { return !fits(string(runes[:n+1]) + dots) })

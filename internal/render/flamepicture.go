@@ -8,14 +8,14 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// FlameOptions tune pictures of flame graphs. The zero FlameOptions draw callers above what they call, 1200 pixels wide.
+// FlameOptions tune pictures of flame graphs. The zero FlameOptions draw callers above callees, 1200 pixels wide.
 type FlameOptions struct {
 	Options
 	Pixels float64 // width of the picture; 0 means 1200
-	Prefix string  // of the names in it, which are those of the page when an SVG becomes a part of one
+	Prefix string  // prefix of names in the SVG, because a page may contain several SVGs
 }
 
-// FlameSVG writes a flame graph as one file for browsers, with what each frame costs where the pointer rests.
+// FlameSVG writes a flame graph as one file for browsers. Tooltips show the cost of frames.
 func FlameSVG(w io.Writer, f *report.Flame, o FlameOptions) error {
 	c := flameCanvas(f, o)
 	c.prefix = o.Prefix
@@ -27,21 +27,21 @@ func FlamePNG(w io.Writer, f *report.Flame, o FlameOptions) error {
 	return flameCanvas(f, o).png(w, 2, o.Dark)
 }
 
-// Lengths in pictures of flame graphs.
+// Lengths in pictures of flame graphs, in CSS pixels.
 const (
 	flameMargin  = 14.0
 	flameStep    = 18.0 // from row to row
 	flameBoxes   = 17.0 // height of a box
 	flameLetters = 11.5
-	flameLeast   = 0.3 // width of what is drawn by itself
-	flameThin    = 1.5 // width of what a row is drawn for
+	flameLeast   = 0.3 // narrower boxes are merged into runs
+	flameThin    = 1.5 // a row needs a box this wide
 )
 
-// maxFlameRows bounds the height of pictures. Programs that call themselves deeper than this look all the same there.
+// maxFlameRows limits the height of pictures. Deeper recursion looks the same.
 const maxFlameRows = 250
 
-// Inks of pictures. Those of frames are told apart by people who see few colors, because they differ in lightness and
-// between blue and orange as well, and dark text on them has at least the contrast that WCAG calls AA.
+// Colors of pictures. They differ in lightness and between blue and orange, which most color-blind people can distinguish. Dark text on them has the
+// contrast of WCAG level AA.
 var (
 	flamePaper = inkOf(0xffffff, 0x15171b)
 	flameText  = inkOf(0x1b1d21, 0x101114) // in boxes
@@ -68,7 +68,7 @@ var (
 	}
 )
 
-// lookOf returns how boxes of a tint are painted.
+// lookOf returns the look of boxes with a tint.
 func lookOf(t tint) look {
 	l := look{fill: tintInks[t], radius: 2}
 	switch t {
@@ -80,7 +80,7 @@ func lookOf(t tint) look {
 	return l
 }
 
-// A flamePicture is a flame graph while it is drawn.
+// A flamePicture is a flame graph in progress.
 type flamePicture struct {
 	*formatter
 	canvas *canvas
@@ -89,7 +89,7 @@ type flamePicture struct {
 }
 
 func flameCanvas(f *report.Flame, o FlameOptions) *canvas {
-	o.ASCII = false // whatever the terminal has, the letters of pictures are their own
+	o.ASCII = false // the terminal may lack characters, but the font of pictures has them
 	pic := &flamePicture{formatter: newFormatter(o.Options)}
 	wide := o.Pixels
 	if wide <= 0 {
@@ -146,7 +146,7 @@ func flameCanvas(f *report.Flame, o FlameOptions) *canvas {
 	return pic.canvas
 }
 
-// title writes what the picture is about, from the top, and returns how far down that goes.
+// title writes the title from the top and returns where it ends.
 func (p *flamePicture) title(lines []string) float64 {
 	y := flameMargin
 	room := p.canvas.width - 2*flameMargin
@@ -157,7 +157,7 @@ func (p *flamePicture) title(lines []string) float64 {
 		}
 		for _, part := range wrapText(clean(l), set.size, room) {
 			y += set.size + 3
-			set.room = room // a single word may be too long
+			set.room = room // a single word may be wider
 			p.canvas.text(flameMargin, y-2, part, set)
 		}
 		y += 2
@@ -165,9 +165,9 @@ func (p *flamePicture) title(lines []string) float64 {
 	return y + 5
 }
 
-// wrapText cuts a text between words into lines of a width.
+// wrapText splits text into lines of a width, between words.
 func wrapText(s string, size, room float64) []string {
-	const most = 4 // lines; what takes more is not meant to be read in a picture
+	const most = 4 // lines; longer text is not meant for pictures
 	var lines []string
 	line := ""
 	for word := range strings.SplitSeq(s, " ") {
@@ -186,7 +186,7 @@ func wrapText(s string, size, room float64) []string {
 	return append(lines, line)
 }
 
-// legend says what the colors mean, from y on, and returns how far down that goes.
+// legend explains the colors from y on, and returns where it ends.
 func (p *flamePicture) legend(y float64) float64 {
 	items := p.tints.legend(p.block.Root)
 	if len(items) == 0 {
@@ -216,7 +216,7 @@ func (p *flamePicture) legend(y float64) float64 {
 // box draws b with its top at y.
 func (p *flamePicture) box(b flameBox, y float64) {
 	x, w := flameMargin+b.x, b.w
-	switch { // neighbors are kept apart, where there is room
+	switch { // leave a gap between neighbors, if they are wide enough
 	case w >= 4:
 		w--
 	case w >= 1.5:
@@ -239,8 +239,7 @@ func (p *flamePicture) box(b flameBox, y float64) {
 	})
 }
 
-// boxText returns what stands in a box that has so much room for text: the name, as far as it fits, and in a diff how
-// much it changed if that fits too.
+// boxText returns the text of a box: as much of the name as fits and, in a diff, the change if there is room for it.
 func (p *flamePicture) boxText(n *report.FlameNode, room float64) string {
 	if room < 2*flameLetters {
 		return ""
@@ -262,7 +261,7 @@ func fitsBox(room float64) func(string) bool {
 	return func(s string) bool { return textWidth(s, flameLetters) <= room }
 }
 
-// about returns what is told about a frame where the pointer rests.
+// about returns the tooltip of a frame.
 func (p *flamePicture) about(n *report.FlameNode) string {
 	m := p.block.Measure
 	cost := func(v int64) string {

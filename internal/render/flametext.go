@@ -8,16 +8,16 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// A FlameBox is a frame in a flame graph made of text, from one column up to another.
+// A FlameBox is a frame in a flame graph of characters, from one column to another.
 type FlameBox struct {
-	Node     *report.FlameNode // nil for frames that are too narrow to be told apart
+	Node     *report.FlameNode // nil for a run of narrow frames
 	From, To int
 }
 
-// FlameBoxes lays out a tree of frames in columns, a row for each depth. Rows in which nothing could be read are left
-// out at the end; hidden is how many.
+// FlameBoxes lays out a tree in columns, with a row for each depth. hidden is the number of deep rows that it omits because all their boxes are too
+// narrow to read.
 func FlameBoxes(root *report.FlameNode, columns int) (rows [][]FlameBox, hidden int) {
-	const least = 0.5 // what is narrower is rounded to nothing
+	const least = 0.5 // narrower boxes round to zero columns
 	const readable = 3
 	all, hidden := cutSlivers(flameRows(root, float64(columns), least), readable)
 	for _, row := range all {
@@ -33,18 +33,17 @@ func FlameBoxes(root *report.FlameNode, columns int) (rows [][]FlameBox, hidden 
 	return rows, hidden
 }
 
-// A FlameMark is how a box stands out.
+// A FlameMark highlights or dims a box.
 type FlameMark int
 
 const (
 	FlamePlain    FlameMark = iota
-	FlameMatch              // it is what was searched for
-	FlameFaint              // it is not
-	FlameSelected           // it is the one that is looked at
+	FlameMatch              // matches the search
+	FlameFaint              // does not match the search
+	FlameSelected           // has the cursor
 )
 
-// A FlamePainter writes flame graphs as text. With colors, boxes are told apart by their background; without, they begin
-// with a bar.
+// A FlamePainter writes flame graphs as text. Boxes have background colors or, without color, begin with a bar.
 type FlamePainter struct {
 	*formatter
 	measure *report.Measure
@@ -52,7 +51,7 @@ type FlamePainter struct {
 	tints   flameTints
 }
 
-// NewFlamePainter returns a painter for a tree and what is to be painted with it.
+// NewFlamePainter returns a painter for a tree.
 func NewFlamePainter(f *report.Flame, o Options) *FlamePainter {
 	p := &FlamePainter{formatter: newFormatter(o)}
 	for b := range f.Blocks() {
@@ -67,8 +66,8 @@ func (p *FlamePainter) setBlock(b report.FlameBlock) {
 	p.block, p.measure, p.tints = b, b.Measure, tintsOf(b.Root)
 }
 
-// A tintPair is two backgrounds out of the 256 that nearly all terminals have, for neighbors of the same tint. They are
-// close to the colors of pictures, and text on them is black.
+// A tintPair is two of the 256 colors of terminals, used alternately for neighbors with the same tint. They are close to the colors of pictures, and
+// text on them is black.
 var tintPairs = [...][2]string{
 	tintOwn:     {"215", "179"},
 	tintStd:     {"150", "114"},
@@ -88,7 +87,7 @@ var tintPairs = [...][2]string{
 	tintNew:        {"208", "208"},
 }
 
-// style returns that of a box, which is the nth of its row.
+// style returns the style of the nth box in its row.
 func (p *FlamePainter) style(b FlameBox, nth int, mark FlameMark) style {
 	switch {
 	case !p.o.Color && mark == FlameSelected:
@@ -107,8 +106,8 @@ func (p *FlamePainter) style(b FlameBox, nth int, mark FlameMark) style {
 	return style("38;5;16;48;5;" + tintPairs[p.tints.tint(flameBox{node: b.Node})][nth%2])
 }
 
-// Row writes a row of boxes, without anything after the last one. mark says how the box of a frame stands out, or that
-// of frames that are too narrow, which is nil. Without it none does.
+// Row writes a row of boxes, with nothing after the last box. mark returns the highlight of a node, or of a run if the node is nil. A nil mark means
+// no highlights.
 func (p *FlamePainter) Row(boxes []FlameBox, mark func(*report.FlameNode) FlameMark) string {
 	var out strings.Builder
 	at := 0
@@ -129,7 +128,7 @@ func (p *FlamePainter) Row(boxes []FlameBox, mark func(*report.FlameNode) FlameM
 	return out.String()
 }
 
-// blank writes room between boxes. Without colors, that ends a box.
+// blank writes the space between boxes. Without color, it also ends a box.
 func (p *FlamePainter) blank(out *strings.Builder, n int, ends bool) {
 	if ends && !p.o.Color {
 		out.WriteByte('|')
@@ -138,7 +137,7 @@ func (p *FlamePainter) blank(out *strings.Builder, n int, ends bool) {
 	out.WriteString(strings.Repeat(" ", n))
 }
 
-// paintAlways returns s in a style even without colors, for those styles that are none.
+// paintAlways returns s in a style that is not a color.
 func (p *FlamePainter) paintAlways(s string, st style) string {
 	if st == plain {
 		return s
@@ -146,7 +145,7 @@ func (p *FlamePainter) paintAlways(s string, st style) string {
 	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
 }
 
-// boxText returns what fills a box: the name and, where there is room, its share of all or how much it changed.
+// boxText returns the text of a box: the name and, if there is room, its share of the total or its change.
 func (p *FlamePainter) boxText(b FlameBox) string {
 	room := b.To - b.From
 	before := ""
@@ -168,7 +167,7 @@ func (p *FlamePainter) boxText(b FlameBox) string {
 func (p *FlamePainter) named(n *report.FlameNode, room int) string {
 	name := clean(frameName(&p.block, n).Text)
 	within := func(room int) func(string) bool { return func(s string) bool { return width(s) <= room } }
-	if p.tints.diff { // then it is the change that matters
+	if p.tints.diff { // a diff shows changes
 		change := "  " + p.text(report.Growth{From: costBefore(n).Cum, To: n.Cum})
 		if s, ok := boxName(name, p.glyphs.dots, within(room-width(change))); ok {
 			return s + change
@@ -181,7 +180,7 @@ func (p *FlamePainter) named(n *report.FlameNode, room int) string {
 	return s
 }
 
-// Legend says what the colors mean, and how many columns that takes. There may be nothing to say.
+// Legend explains the colors, and returns the width of the text. It may be empty.
 func (p *FlamePainter) Legend() (legend string, columns int) {
 	if !p.o.Color {
 		return "", 0
@@ -210,13 +209,13 @@ func (p *FlamePainter) Legend() (legend string, columns int) {
 // Name returns the name of a frame.
 func (p *FlamePainter) Name(n *report.FlameNode) string { return p.text(frameName(&p.block, n)) }
 
-// Text prints items, such as parts of a whole, one after the other.
+// Text prints items, such as the parts of a phrase.
 func (p *FlamePainter) Text(items ...any) string { return p.text(report.Phrase(items)) }
 
 // Value returns a value of the tree as an item.
 func (p *FlamePainter) Value(v int64) report.Value { return report.Value{V: v, Measure: p.measure} }
 
-// Change returns how the cost of a frame changed as an item; ok is whether the tree has two sides.
+// Change returns the change of a frame's cost as an item. ok is false if the tree has no base.
 func (p *FlamePainter) Change(n *report.FlameNode) (change report.Phrase, ok bool) {
 	before := costBefore(n).Cum
 	return report.Phrase{
@@ -224,34 +223,34 @@ func (p *FlamePainter) Change(n *report.FlameNode) (change report.Phrase, ok boo
 	}, p.tints.diff
 }
 
-// Fit cuts s down to so many columns, and fills it up to them.
+// Fit cuts s or adds blanks, so that it takes exactly cols columns.
 func (p *FlamePainter) Fit(s string, columns int) string {
 	s = cutRight(clean(s), columns, p.glyphs.dots)
 	return s + strings.Repeat(" ", max(columns-width(s), 0))
 }
 
-// Width returns how many columns s takes.
+// Width returns the number of columns that s takes.
 func (p *FlamePainter) Width(s string) int { return width(clean(s)) }
 
-// FitPath does so for what ends in the part that says most.
+// FitPath is Fit for paths and names, whose end says most.
 func (p *FlamePainter) FitPath(s string, columns int) string {
 	s = cutLeft(clean(s), max(columns, 1), p.glyphs.dots)
 	return s + strings.Repeat(" ", max(columns-width(s), 0))
 }
 
-// Strong makes text outside of the tree stand out.
+// Strong highlights text outside of the tree.
 func (p *FlamePainter) Strong(s string) string { return p.paintAlways(s, bold) }
 
-// leastFlameColumns is the width from which on a flame graph can be drawn in text.
+// leastFlameColumns is the minimum width of a flame graph of characters.
 const leastFlameColumns = 40
 
-// drawnFlame draws a flame graph, what its colors mean, and where most of it goes.
+// drawnFlame draws a flame graph, explains its colors, and lists the heaviest frames.
 func (p *printer) drawnFlame(b *report.FlameBlock) {
 	painter := &FlamePainter{formatter: p.formatter}
 	painter.setBlock(*b)
 	cols := p.o.Width
 	if !p.o.Color {
-		cols-- // for the bar at the end
+		cols-- // leave room for the bar at the end
 	}
 	rows, thin := FlameBoxes(b.Root, cols)
 	deep := max(len(rows)-maxFlameRows, 0)
@@ -268,8 +267,7 @@ func (p *printer) drawnFlame(b *report.FlameBlock) {
 	p.heaviest(b)
 }
 
-// heaviest lists the frames on the way on which most is spent. Of those that cost the same, which are on top of each
-// other, the last is listed.
+// heaviest lists the frames along the heaviest path. Of frames with the same cost, it lists only the last.
 func (p *printer) heaviest(b *report.FlameBlock) {
 	const most = 16
 	const leastShare = 0.02

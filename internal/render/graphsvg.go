@@ -13,13 +13,13 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// GraphSVG writes a picture of g, as graphviz would draw what Dot writes.
+// GraphSVG writes g as an SVG, laid out as graphviz lays out the output of Dot.
 func GraphSVG(w io.Writer, g *report.Graph, o Options) error { return DotSVG(w, g, graphOptions(g, o)) }
 
 // GraphPNG is GraphSVG as an image.
 func GraphPNG(w io.Writer, g *report.Graph, o Options) error { return DotPNG(w, g, graphOptions(g, o)) }
 
-// DotSVG writes what Dot describes as a picture.
+// DotSVG writes the graph of Dot as an SVG.
 func DotSVG(w io.Writer, g *report.Graph, o DotOptions) error {
 	c, err := drawGraph(g, o)
 	if err != nil {
@@ -28,17 +28,17 @@ func DotSVG(w io.Writer, g *report.Graph, o DotOptions) error {
 	return c.svg(w, o.Dark)
 }
 
-// DotPNG writes what Dot describes as an image.
+// DotPNG writes the graph of Dot as an image.
 func DotPNG(w io.Writer, g *report.Graph, o DotOptions) error {
 	c, err := drawGraph(g, o)
 	if err != nil {
 		return err
 	}
-	const sharp = 1.5 // pixels of the image for each of the page
+	const sharp = 1.5 // pixels of the image per CSS pixel
 	return c.png(w, sharp, o.Dark)
 }
 
-// graphOptions returns the legend of g and how its values are printed.
+// graphOptions returns the legend of g and the format of its values.
 func graphOptions(g *report.Graph, o Options) DotOptions {
 	f := newFormatter(o)
 	opt := DotOptions{Dark: o.Dark}
@@ -57,14 +57,14 @@ func graphOptions(g *report.Graph, o Options) DotOptions {
 	return opt
 }
 
-// Sizes are in the points of graphviz; a page has 4 pixels to 3 of them.
+// Sizes are in points, as in graphviz. Four CSS pixels are three points.
 const (
 	pt         = 4.0 / 3
 	legendSize = 14 * pt
 	tagSize    = 8 * pt
 	callSize   = 11 * pt
-	leading    = 1.2 // lines are this much apart, in sizes of the font
-	depth      = 5.0 // of the boxes of tags, which are solid
+	leading    = 1.2 // line height, in font sizes
+	depth      = 5.0 // depth of the boxes of tags, which look like blocks
 	graphEdge  = 14.0
 )
 
@@ -75,13 +75,13 @@ var (
 	plainLine  = inkOf(0x555555, 0x9a9da5)
 )
 
-// A graphBox is a box of the picture: of a node, a tag or the legend.
+// A graphBox is a box in the picture: a node, a tag or the legend.
 type graphBox struct {
 	lines      []string
 	size       float64 // of the font
 	title      string
 	fill, line ink
-	left       bool // lines begin at the left, and are not in the middle
+	left       bool // text is aligned on the left instead of centered
 	solid      bool // looks like a block
 }
 
@@ -96,7 +96,7 @@ func (b *graphBox) room() layout.Size {
 	return s
 }
 
-// textBlock returns the room that lines take.
+// textBlock returns the size of a block of lines.
 func textBlock(lines []string, size float64) layout.Size {
 	var s layout.Size
 	for _, l := range lines {
@@ -106,9 +106,9 @@ func textBlock(lines []string, size float64) layout.Size {
 	return s
 }
 
-// A graphLine is a line of the picture: a call, or what leads to a tag.
+// A graphLine is a line in the picture: a call, or the connection of a tag.
 type graphLine struct {
-	from, to int // boxes
+	from, to int // indexes of boxes
 	label    []string
 	title    string
 	ink      ink
@@ -124,11 +124,11 @@ type graphPicture struct {
 	boxes   []graphBox
 	lines   []graphLine
 	node    []int // the box of each node
-	hidden  int   // the box for what is not listed, or -1
+	hidden  int   // box that stands for all unlisted frames, or -1
 	hottest int64
 }
 
-// drawGraph draws g, in the order in which Dot writes it.
+// drawGraph draws g in the order of Dot.
 func drawGraph(g *report.Graph, o DotOptions) (*canvas, error) {
 	p := graphPicture{dot: dot{g: g, format: o.Format}, hidden: -1}
 	if legend := legendLines(o.Labels); len(legend) > 0 {
@@ -163,7 +163,7 @@ func drawGraph(g *report.Graph, o DotOptions) (*canvas, error) {
 	return p.draw()
 }
 
-// legendLines returns the legend. A label can have several lines, and comments in a profile any number of any length.
+// legendLines returns the legend. Labels and comments of a profile can have any number of lines of any length, so it cuts them.
 func legendLines(labels []string) []string {
 	const (
 		most = 40
@@ -222,13 +222,13 @@ func (p *graphPicture) heat(v int64) float64 {
 
 var darkFills = palette{0.45, 0.27}
 
-// lineInk returns the color of lines. On dark paper those that matter are brighter, not darker.
+// lineInk returns the color of lines. On dark paper, important lines are brighter instead of darker.
 func lineInk(heat float64) ink {
 	dark := palette{0.8, 0.5 + 0.45*min(1, math.Abs(heat)/0.2)}
 	return ink{hexColor(dotColor(heat, lines)), hexColor(dotColor(heat, dark))}
 }
 
-// hexColor reads a color as dotColor writes it.
+// hexColor parses a color of dotColor.
 func hexColor(s string) color.RGBA {
 	n, err := strconv.ParseUint(s[1:], 16, 32)
 	if err != nil {
@@ -237,7 +237,7 @@ func hexColor(s string) color.RGBA {
 	return rgb(uint32(n))
 }
 
-// nodeLines returns a frame as dotName does, line by line.
+// nodeLines returns the lines of dotName.
 func nodeLines(f *report.Frame) []string {
 	short := *f
 	short.Name = strings.NewReplacer("::", "\n", "[...]", "[…]", ".", "\n").Replace(shortName(f.Name))
@@ -245,11 +245,11 @@ func nodeLines(f *report.Frame) []string {
 	return boxLines(strings.Split(string(short.Append(nil, "\n")), "\n"))
 }
 
-// boxLines shortens the lines of a box, and leaves out those in the middle where there are too many.
+// boxLines shortens lines for a box, and omits lines in the middle if there are too many.
 func boxLines(lines []string) []string {
 	const (
 		most = 16
-		wide = 40 // times the size of the font
+		wide = 40 // in font sizes
 	)
 	if len(lines) > most {
 		lines = append(append(lines[:most/2:most/2], "…"), lines[len(lines)-most/2:]...)
@@ -260,7 +260,7 @@ func boxLines(lines []string) []string {
 	return lines
 }
 
-// box returns the box of a node that an edge leads to. All that are not listed share one.
+// box returns the box of a node. All unlisted nodes share one.
 func (p *graphPicture) box(i int) int {
 	if i < len(p.node) {
 		return p.node[i]
@@ -290,7 +290,7 @@ func (p *graphPicture) addCall(e *report.Edge, tagged bool) {
 	}
 	l.title = fmt.Sprintf("%s %s %s (%s)", p.g.Frame(e.From), arrow, p.g.Frame(e.To), weight)
 	if tagged {
-		l.span = 2 // makes room for the tags
+		l.span = 2 // leaves room for tags
 	}
 	p.lines = append(p.lines, l)
 }
@@ -333,12 +333,12 @@ func (p *graphPicture) addTag(from int, name string, v int64, dashed bool) {
 		from: from, to: len(p.boxes), label: []string{value}, title: value, ink: plainLine, width: 1, dashed: dashed, weight: 100,
 	})
 	p.boxes = append(p.boxes, graphBox{
-		lines: boxLines(strings.Split(name, `\n`)), // which is how labels with several values are joined
+		lines: boxLines(strings.Split(name, `\n`)), // several labels are joined by \n
 		size:  tagSize, title: value, fill: plainFill, line: plainLine, solid: true,
 	})
 }
 
-// draw places all boxes and lines on a canvas.
+// draw draws all boxes and lines on a canvas.
 func (p *graphPicture) draw() (*canvas, error) {
 	var g layout.Graph
 	for i := range p.boxes {
@@ -353,7 +353,7 @@ func (p *graphPicture) draw() (*canvas, error) {
 		return nil, fmt.Errorf("drawing the call graph: %w; limit the number of nodes", err)
 	}
 	c := newCanvas(at.Width+2*graphEdge, at.Height+2*graphEdge, graphPaper)
-	// Lines that matter lie over those that do not, and were added first.
+	// Important lines were added first, and have to cover the others.
 	for i := len(p.lines) - 1; i >= 0; i-- {
 		p.lines[i].draw(c, &at.Edges[i])
 	}
@@ -401,7 +401,7 @@ func (b *graphBox) draw(c *canvas, at layout.Point, size layout.Size) {
 	})
 }
 
-// textLines writes lines below each other, from top down. Room is that in a box; 0 is as wide as it gets.
+// textLines writes lines from top down. room is their width in a box; 0 means no limit.
 func textLines(c *canvas, lines []string, x, top, size float64, a anchor, room float64) {
 	for i, l := range lines {
 		baseline := top + (float64(i)+0.5)*size*leading + 0.35*size

@@ -60,7 +60,7 @@ func graphSVG(t *testing.T, g *report.Graph) []byte {
 var dotTooltip = regexp.MustCompile(`(?m)[\[ ]tooltip="((?:[^"\\]|\\.)*)"`)
 
 // Whatever Dot gives a tooltip, be it node, call or tag, is in the picture and has the same.
-func TestGraphSVGHasWhatDotHas(t *testing.T) {
+func TestGraphSVGMatchesDot(t *testing.T) {
 	byHand := graphReport()
 	byHand.Edges[1].Residual = true
 	graphs := map[string]*report.Graph{

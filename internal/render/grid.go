@@ -17,31 +17,31 @@ type grid struct {
 
 type gridColumn struct {
 	name  string
-	right bool // aligned on the right
-	bar   bool // goes first when there is no room
+	right bool // align right
+	bar   bool // the first column to omit if the grid is too wide
 	cut   func(s string, room int, dots string) string
 }
 
-// A cell is a text, with what may stand before and after it.
+// A cell is a text, with optional parts before and after it.
 type cell struct {
 	mark, text, label string
-	name              bool // of a function or a file: the path it starts with matters less
+	name              bool // a function or file name, which is cut at its start
 	style             style
 }
 
 func (c *cell) width() int { return width(c.mark) + width(c.text) + width(c.label) }
 
-// gap is how many blanks stand between columns.
+// gap is the number of spaces between columns.
 const gap = 2
 
-// Columns of text are cut down to fairText to keep bars, and to leastText to keep lines whole: lines that wrap can still
-// be read, a few letters cannot. Prose in the last column goes on below, and tables of numbers are printed in parts.
+// Text columns are cut to fairText to make room for bars, and to leastText to keep rows on one line. They are not cut further: a wrapped row is
+// readable, a few letters are not. Prose in the last column wraps, and numeric tables are printed in several parts.
 const (
 	fairText  = 40
 	leastText = 16
 )
 
-// print writes g in room columns; 0 is as many as it takes.
+// print writes g in lines of room columns; 0 means no limit.
 func (g *grid) print(w *bufio.Writer, f *formatter, room int) {
 	widths := g.widths()
 	if room > 0 && !g.fit(widths, room, fairText) {
@@ -55,7 +55,7 @@ func (g *grid) print(w *bufio.Writer, f *formatter, room int) {
 	g.printAll(w, f, widths)
 }
 
-// wrap breaks the text of the last column into lines of the room that others leave, and reports whether that is enough.
+// wrap breaks the text of the last column into lines that fit beside the other columns. It reports whether the grid then fits.
 func (g *grid) wrap(widths []int, room int) bool {
 	last := len(g.columns) - 1
 	left := room - total(widths) + widths[last]
@@ -83,12 +83,12 @@ func (g *grid) wrap(widths []int, room int) bool {
 	return true
 }
 
-// named reports whether a column of names says what the rows are. Such rows stay whole.
+// named reports whether the rows are named by a column, which must not be cut.
 func (g *grid) named() bool {
 	return slices.ContainsFunc(g.columns, func(c gridColumn) bool { return c.cut != nil })
 }
 
-// linesOf breaks text between words into lines of so much room. A longer word has a line of its own.
+// linesOf breaks text between words into lines of at most room columns. A longer word has its own line.
 func linesOf(text string, room int) []string {
 	var lines []string
 	line := ""
@@ -104,7 +104,7 @@ func linesOf(text string, room int) []string {
 	return append(lines, line)
 }
 
-// printParts prints as many columns as there is room for, and then those that are left, each time behind the first one.
+// printParts prints the grid in several parts. Each has the first column, and as many of the others as fit.
 func (g *grid) printParts(w *bufio.Writer, f *formatter, widths []int, room int) {
 	for from := 1; from < len(g.columns); {
 		part, partWidths := &grid{columns: g.columns[:1:1]}, widths[:1:1]
@@ -172,7 +172,7 @@ func (g *grid) line(w *bufio.Writer, f *formatter, row []cell, widths []int) {
 	w.WriteByte('\n')
 }
 
-// widths returns how wide each column has to be.
+// widths returns the width of each column.
 func (g *grid) widths() []int {
 	widths := make([]int, len(g.columns))
 	for i, c := range g.columns {
@@ -208,7 +208,7 @@ func (g *grid) dropBars() {
 	}
 }
 
-// fit takes room from the widest columns that may be cut, down to least, and reports whether the rest fits.
+// fit narrows the widest text columns, to no less than least, and reports whether the grid then fits.
 func (g *grid) fit(widths []int, room, least int) bool {
 	for over := total(widths) - room; over > 0; over-- {
 		widest := -1
@@ -225,10 +225,10 @@ func (g *grid) fit(widths []int, room, least int) bool {
 	return true
 }
 
-// table lays out a table. Bars are for terminals.
+// table lays out a table. Only terminals show bars.
 func (f *formatter) table(t *report.Table, bars bool) *grid {
 	g := &grid{}
-	longest := make([]float64, len(t.Columns)) // shares, where there are bars
+	longest := make([]float64, len(t.Columns)) // the largest share in each column with bars
 	for i, c := range t.Columns {
 		col := gridColumn{name: c.Name, right: isNumeric(t.Rows, i)}
 		if c.Path {
@@ -250,7 +250,7 @@ func (f *formatter) table(t *report.Table, bars bool) *grid {
 		for i, item := range row {
 			c := f.cell(item)
 			if i+1 < len(row) {
-				// An amount is as hot as the share beside it.
+				// An amount has the color of the share beside it.
 				if s, ok := row[i+1].(report.Share); ok {
 					c.style = heat(s)
 				}
@@ -265,8 +265,8 @@ func (f *formatter) table(t *report.Table, bars bool) *grid {
 	return g
 }
 
-// bar draws a share. The longest bar stands for the largest share in its column: most profiles have no function that
-// would otherwise have a bar worth looking at.
+// bar draws a share. The largest share in the column has a bar of full length, because in most profiles no function would have a visible bar
+// otherwise.
 func (f *formatter) bar(item any, longest float64) cell {
 	s, ok := item.(report.Share)
 	if !ok || longest == 0 {
@@ -299,7 +299,7 @@ func (f *formatter) nameCell(n report.Name) cell {
 	return cell{text: f.nameText(n), label: label(n), name: true}
 }
 
-// isNumeric reports whether column i holds numbers.
+// isNumeric reports whether column i has numbers.
 func isNumeric(rows [][]any, i int) bool {
 	for _, row := range rows {
 		switch row[i].(type) {

@@ -43,7 +43,7 @@ type htmlWriter struct {
 	*formatter
 	w        *bufio.Writer
 	pictures int
-	untitled bool // the first heading is yet to become that of the page
+	untitled bool // the first heading becomes the heading of the page
 }
 
 func (h *htmlWriter) block(b report.Block) error {
@@ -113,7 +113,7 @@ func (h *htmlWriter) block(b report.Block) error {
 	return nil
 }
 
-// An escaper writes text into a page. There may be much of it, so that it stops when nobody reads any more.
+// An escaper writes text into a page. It stops after an error, because reports can be very long.
 type escaper struct{ w *bufio.Writer }
 
 func (e escaper) Write(b []byte) (int, error) {
@@ -131,7 +131,7 @@ func (h *htmlWriter) element(name, class, text string) {
 	h.w.WriteString(">" + html.EscapeString(clean(text)) + "</" + name + ">\n")
 }
 
-// plain writes lines as they are; those of a patch by what becomes of them.
+// plain writes preformatted lines, and marks added and deleted lines of a patch.
 func (h *htmlWriter) plain(text string) {
 	isPatch := strings.HasPrefix(text, "--- ") || strings.Contains(text, "\n--- ")
 	h.w.WriteString(`<pre tabindex="0">`)
@@ -156,7 +156,7 @@ func (h *htmlWriter) plain(text string) {
 	h.w.WriteString("</pre>\n")
 }
 
-// classes are those of cells that stand out.
+// classes returns the CSS classes of a cell.
 var classes = map[style]string{bold: "hot", worse: "more", saved: "less"}
 
 func (h *htmlWriter) grid(g *grid) {

@@ -127,8 +127,8 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestHTMLOfAll holds that there is a page of every report.
-func TestHTMLOfAll(t *testing.T) {
+// TestHTMLOfEachReport holds that there is a page of every report.
+func TestHTMLOfEachReport(t *testing.T) {
 	for _, name := range everyName() {
 		var out bytes.Buffer
 		if err := HTML(&out, everyReport()[name], Options{}); err != nil {

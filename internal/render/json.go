@@ -14,8 +14,8 @@ import (
 	"github.com/hone-perf/hone/internal/report/missing"
 )
 
-// JSON writes r as it is, indented. Of what may have millions of entries each stands on a line of its own, and only one
-// is held in memory. Of the options only By counts.
+// JSON writes r as indented JSON. Lists that can have millions of entries have one entry per line, and it never holds them in memory. It uses only
+// the option By.
 func JSON(w io.Writer, r report.Report, o Options) error {
 	if s, ok := r.(interface {
 		Spelled(hint.Speller) report.Report
@@ -45,13 +45,13 @@ func JSON(w io.Writer, r report.Report, o Options) error {
 	return enc.Encode(r)
 }
 
-// A jsonStream writes one object whose last fields are long lists.
+// A jsonStream writes an object whose last fields are long lists.
 type jsonStream struct {
 	w    *bufio.Writer
-	buf  bytes.Buffer // for one entry
-	some bool         // the list has entries
+	buf  bytes.Buffer // one entry
+	some bool         // the list has an entry already
 
-	opened bool // an object begins, so that no comma goes before its first field
+	opened bool // the object has no field yet, so no comma is needed
 }
 
 // encode returns v on one line. The result is valid until the next call.
@@ -112,7 +112,7 @@ func writeTraces(w io.Writer, t *report.Traces) error {
 		return err
 	}
 	s.beginList("traces")
-	// The same few frames come again and again.
+	// Cache frames, because a few of them appear again and again.
 	frames := make(map[report.TraceFrame]string)
 	var line []byte
 	for tr := range t.Each {
@@ -199,7 +199,7 @@ func writeSandwich(w io.Writer, sw report.SandwichJSON) error {
 	return s.end()
 }
 
-// columns writes each column of the frames, and each row of calls, on a line of its own.
+// columns writes each column of the frames, and each row of calls, on its own line.
 func (s *jsonStream) columns(c report.FlameColumns) error {
 	if !s.opened {
 		s.w.WriteByte(',')
@@ -228,7 +228,7 @@ func (s *jsonStream) columns(c report.FlameColumns) error {
 	return writeList(s, "rows", c.Rows)
 }
 
-// writeList writes a list with each entry on a line of its own.
+// writeList writes a list with each entry on its own line.
 func writeList[T any](s *jsonStream, name string, list []T) error {
 	s.beginList(name)
 	for i := range list {
@@ -244,7 +244,7 @@ func writeList[T any](s *jsonStream, name string, list []T) error {
 	return nil
 }
 
-// The entries of a profile, with the names that they have in its wire format.
+// The entries of a profile, with the field names of profile.proto.
 type (
 	jsonProfile struct {
 		report.Head

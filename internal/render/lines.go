@@ -11,14 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Quickfix writes a line for each finding, as FILE:LINE:COLUMN: TEXT, which vim and other editors jump to.
+// Quickfix writes each finding as FILE:LINE:COLUMN: TEXT, which vim and other editors can jump to.
 func Quickfix(w io.Writer, r report.Report, _ Options) error {
 	return findingLines(w, r, func(file string, f *report.Finding) string {
 		return fmt.Sprintf("%s:%d:%d: %s\n", oneLine(file), f.Where.Line, max(f.Where.Column, 1), oneLine(findingText(f)))
 	})
 }
 
-// GitHub writes a workflow command for each finding, which GitHub Actions shows at the line in a pull request.
+// GitHub writes each finding as a workflow command. GitHub Actions shows it at the line in a pull request.
 func GitHub(w io.Writer, r report.Report, _ Options) error {
 	return findingLines(w, r, func(file string, f *report.Finding) string {
 		level := "notice"
@@ -29,13 +29,13 @@ func GitHub(w io.Writer, r report.Report, _ Options) error {
 	})
 }
 
-// What would end a workflow command or one of its values.
+// Escape the characters that end a workflow command or one of its values.
 var (
 	commandText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// oneLine keeps a name that a profile holds from making lines of its own.
+// oneLine replaces line breaks in names from profiles, which could forge further lines.
 func oneLine(text string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(text) }
 
 func findingLines(w io.Writer, r report.Report, line func(file string, f *report.Finding) string) error {
@@ -47,7 +47,7 @@ func findingLines(w io.Writer, r report.Report, line func(file string, f *report
 		f := &a.Findings[i]
 		file := f.Where.File
 		if a.Root != "" && !filepath.IsAbs(file) {
-			file = filepath.Join(a.Root, filepath.FromSlash(file)) // whoever reads this may be in another folder
+			file = filepath.Join(a.Root, filepath.FromSlash(file)) // the reader may be in another folder
 		}
 		if _, err := io.WriteString(w, line(file, f)); err != nil {
 			return err

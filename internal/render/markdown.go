@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Markdown writes r for places such as issues on GitHub: tables as tables, what is no table as text in its columns.
+// Markdown writes r for GitHub issues and the like: tables as Markdown tables, other blocks as preformatted text.
 func Markdown(w io.Writer, r report.Report, o Options) error {
 	o.Width, o.Color = 0, false
 	m := markdown{formatter: newFormatter(o), w: bufio.NewWriter(w)}
@@ -114,7 +114,7 @@ func (m *markdown) grid(g *grid) {
 	}
 }
 
-// verbatim writes a block as text. It is indented rather than fenced: nothing in the text can end it.
+// verbatim writes a block as preformatted text. It is indented instead of fenced, because text in the block could end a fence.
 func (m *markdown) verbatim(b report.Block) error {
 	if m.begun {
 		m.w.WriteByte('\n')
@@ -128,10 +128,10 @@ func (m *markdown) verbatim(b report.Block) error {
 	return p.w.Flush()
 }
 
-// An indenter indents lines that are not empty.
+// An indenter indents all lines except empty ones.
 type indenter struct {
 	w      *bufio.Writer
-	inside bool // a line has begun
+	inside bool // within a line
 }
 
 func (d *indenter) Write(b []byte) (int, error) {
@@ -147,7 +147,7 @@ func (d *indenter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// escapeMarkdown returns s so that it reads as it is in a paragraph and in a cell of a table.
+// escapeMarkdown escapes s for a paragraph or a table cell.
 func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -156,7 +156,7 @@ func escapeMarkdown(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == ' ' && (i == 0 || i == len(s)-1):
-			b.WriteString("&#32;") // blanks around cells mean nothing
+			b.WriteString("&#32;") // Markdown drops spaces at the edges of cells
 		case unicode.IsControl(r):
 			fmt.Fprintf(&b, "&#%d;", r)
 		default:

@@ -14,10 +14,10 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A scale is how the values of a measure are printed.
+// A scale is the format of all values of a measure.
 type scale struct {
 	from, to string
-	factor   float64 // 0 is 1
+	factor   float64 // 0 means 1
 }
 
 // scaleOf chooses the unit for all values of m.
@@ -46,21 +46,20 @@ func (s scale) times(v int64) int64 {
 	return v
 }
 
-// format prints a value. The magnitude of −2⁶³ is none that package unit can find a unit for, and what is printed of the value
-// beside it is the same.
+// format prints a value. Package unit cannot handle the magnitude of −2⁶³, so it prints −2⁶³+1, which looks the same.
 func (s scale) format(v int64) string {
 	return unit.Format(max(s.times(v), math.MinInt64+1), s.from, s.to)
 }
 
-// percent prints |part| as a share of |whole|.
+// percent prints |part| as a percentage of |whole|.
 func percent(part, whole int64) string { return strings.TrimSpace(unit.Percent(part, whole)) }
 
 // A formatter prints items as text.
 type formatter struct {
 	o      Options
 	glyphs *glyphs
-	short  bool // identifiers may be shortened
-	alone  bool // a value stands in a sentence, beside none that it is to be compared with at a glance
+	short  bool // shorten identifiers
+	alone  bool // the value is in a sentence, so it need not have the same unit as others
 	scales map[*report.Measure]scale
 }
 
@@ -151,14 +150,14 @@ func (f *formatter) text(item any) string {
 	panic("render: item of a kind that no renderer knows")
 }
 
-// heading prints a line of a heading. That is for people even in a pipe, so identifiers are short there.
+// heading prints a line of a heading. Headings are for people even in a pipe, so identifiers are shortened.
 func (f *formatter) heading(l report.Phrase) string {
 	short := *f
 	short.short = true
 	return short.text(l)
 }
 
-// id prints enough of an identifier to recognize it by.
+// id prints the first characters of an identifier, enough to recognize it.
 func (f *formatter) id(id report.ID) string {
 	const enough = 12
 	s := clean(string(id))
@@ -168,7 +167,7 @@ func (f *formatter) id(id report.ID) string {
 	return s
 }
 
-// label returns what follows a name.
+// label returns the text after a name.
 func label(n report.Name) string {
 	if n.Inline == report.Called {
 		return ""
@@ -176,7 +175,7 @@ func label(n report.Name) string {
 	return " (" + string(n.Inline) + ")"
 }
 
-// share prints a part of a whole. A part of nothing is no share.
+// share prints a part of a whole, or nothing if the part is zero.
 func share(s report.Share) string {
 	if s.Whole == 0 {
 		return "-"
@@ -203,7 +202,7 @@ func growth(g report.Growth) string {
 	return signed(g.From, g.To, percent(unit.Difference(g.From, g.To), g.From))
 }
 
-// signed puts the sign of to-from before text.
+// signed prints text with the sign of to-from.
 func signed(from, to int64, text string) string {
 	switch {
 	case text == "0" || from == to:

@@ -12,11 +12,10 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// columns measures text. What is ambiguous counts as narrow whatever the locale says, so that output only depends on
-// what is printed.
+// columns measures text. It treats ambiguous characters as narrow in any locale, so that output depends only on the text.
 var columns = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// width returns how many columns of a terminal s takes.
+// width returns the number of terminal columns of s.
 func width(s string) int {
 	n, ok := plainWidth(s)
 	if !ok {
@@ -25,9 +24,8 @@ func width(s string) int {
 	return n
 }
 
-// plainWidth returns how many columns a text of narrow characters takes, or ok is false where it has others. Nearly all
-// that is printed is narrow, and the tables that know about the rest take 2 MB: filling them is a third of what a small
-// profile costs.
+// plainWidth returns the width of a text that has only narrow characters; otherwise ok is false. Nearly all output is narrow, and this avoids loading
+// the 2 MB of tables for other characters, which takes a third of the time of a small profile.
 func plainWidth(s string) (n int, ok bool) {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -47,7 +45,7 @@ func runesWidth(s string) (n int, ok bool) {
 	return n, true
 }
 
-// narrow reports whether a character is one column wide, whatever stands beside it; not whether all others are not.
+// narrow reports whether r is certainly one column wide. It may return false for other narrow characters.
 func narrow(r rune) bool {
 	switch {
 	case r < 0x80,
@@ -67,11 +65,10 @@ func runeWidth(r rune) int {
 	return columns.RuneWidth(r)
 }
 
-// mostShown is how many bytes of a text are shown: a name may be that of a type with all its fields, but nobody reads a page of one.
+// mostShown is the maximum number of bytes of a name on display. A name can be a type with all its fields, a page long.
 const mostShown = 4 << 10
 
-// clean returns s with all that would move the cursor spelled out, and without its middle when it is long. Names come from files, and files from
-// anybody.
+// clean escapes control characters, and cuts the middle of long texts. Names come from files and can be hostile.
 func clean(s string) string {
 	s = profile.Shorten(s, mostShown)
 	if printable(s) {
@@ -89,8 +86,8 @@ func clean(s string) string {
 	return b.String()
 }
 
-// Message returns a text for standard error, where servers, files and programs may have had a say: all that would move the cursor is spelled
-// out, but for the ends of lines and tabs.
+// Message escapes a text for standard error, which may contain text from servers, files and programs. It escapes control characters except newlines
+// and tabs.
 func Message(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -112,7 +109,7 @@ func printable(s string) bool {
 	return true
 }
 
-// nameText returns the text of n, without long type arguments where there is no room for them.
+// nameText returns the text of n. If room is limited, it shortens type arguments.
 func (f *formatter) nameText(n report.Name) string {
 	s := clean(n.Text)
 	if f.short {
@@ -121,16 +118,15 @@ func (f *formatter) nameText(n report.Name) string {
 	return s
 }
 
-// cutTypes replaces type arguments by dots when they are long. The shape of a generic function spells its types out,
-// down to the fields of structs.
+// cutTypes replaces long type arguments by dots. A generic function's shape has its types written out, including the fields of structs.
 func cutTypes(s, dots string) string {
 	const fair = 24
 	var out strings.Builder
-	from, depth := 0, 0 // of the brackets that are open
-	done := 0           // what is in out, of s
+	from, depth := 0, 0 // open bracket
+	done := 0           // length of s that is in out
 	for i := range len(s) {
 		switch {
-		case s[i] == '[' && depth == 0 && i > 0: // what starts with a bracket is the name of a program
+		case s[i] == '[' && depth == 0 && i > 0: // a bracket at the start belongs to the name of a program, such as [vdso]
 			from, depth = i, 1
 		case s[i] == '[' && depth > 0:
 			depth++
@@ -148,8 +144,7 @@ func cutTypes(s, dots string) string {
 	return out.String() + s[done:]
 }
 
-// cutLeft shortens s to room columns. Its end says most about a function or a file, so the start goes: by whole path
-// elements if that is enough.
+// cutLeft shortens s to room columns. The end of a function or file name says most, so it cuts the start, by whole path elements if possible.
 func cutLeft(s string, room int, dots string) string {
 	if width(s) <= room {
 		return s
@@ -168,7 +163,7 @@ func cutLeft(s string, room int, dots string) string {
 		cut -= n
 		w += runeWidth(r)
 	}
-	// Together, characters can be wider than each by itself.
+	// Combined characters can be wider than the sum of their widths.
 	for cut < len(s) && width(s[cut:]) > room {
 		_, n := utf8.DecodeRuneInString(s[cut:])
 		cut += n
@@ -176,8 +171,7 @@ func cutLeft(s string, room int, dots string) string {
 	return dots + s[cut:]
 }
 
-// pathEnd returns where the path that s begins with ends: the receiver or the type arguments of a function, which may
-// hold paths of their own, or else the end.
+// pathEnd returns the end of the package path in s. It skips paths in receivers and type arguments.
 func pathEnd(s string) int {
 	if i := strings.IndexAny(s, "(["); i >= 0 {
 		return i

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// PageStyle is the style sheet of pages that are read by themselves, for what HTML writes.
+// PageStyle is the style sheet of standalone pages, for the output of HTML.
 //
 //go:embed page.css
 var PageStyle string
@@ -41,7 +41,7 @@ func Page(w io.Writer, r report.Report, o Options) error {
 	return b.Flush()
 }
 
-// charts draws charts that follow each other as one picture.
+// charts draws consecutive charts as one picture.
 func (h *htmlWriter) charts(list []report.Chart) error {
 	if len(list) == 0 {
 		return nil

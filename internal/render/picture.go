@@ -7,7 +7,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// errNoPicture is for answers that have neither a flame graph, a call graph nor a chart.
+// errNoPicture is the error for answers without a flame graph, call graph or chart.
 var errNoPicture = errors.New("this answer has no picture")
 
 func svgFormat(w io.Writer, r report.Report, o Options) error {

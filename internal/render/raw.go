@@ -12,7 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// WriteRaw writes all of p entry by entry, in the text form of go tool pprof -raw. Times are local, as they are there.
+// WriteRaw writes all entries of p in the text format of go tool pprof -raw. Times are local, as in pprof.
 func WriteRaw(w io.Writer, p *profile.Profile) error {
 	d := dump{w: bufio.NewWriterSize(w, 1<<16), p: p}
 	d.header()
@@ -24,15 +24,14 @@ func WriteRaw(w io.Writer, p *profile.Profile) error {
 	return d.w.Flush()
 }
 
-// A dump writes a profile as text. Lines are put together in line by appending: a dump is mostly numbers, and there may
-// be millions.
+// A dump writes a profile as text. It appends each line to a buffer, because a dump has millions of numbers.
 type dump struct {
 	w    *bufio.Writer
 	p    *profile.Profile
 	line []byte
 }
 
-// end writes the line. A write that goes wrong is remembered by w.
+// end writes the line. w remembers a write error.
 func (d *dump) end() {
 	d.line = append(d.line, '\n')
 	d.w.Write(d.line)
@@ -53,7 +52,7 @@ func (d *dump) header() {
 		fmt.Fprintf(d.w, "Time: %v\n", time.Unix(0, p.TimeNanos))
 	}
 	if p.DurationNanos != 0 {
-		// The precision cuts the text of the duration; it does not round it.
+		// The precision truncates the text of the duration instead of rounding it.
 		fmt.Fprintf(d.w, "Duration: %.4v\n", time.Duration(p.DurationNanos))
 	}
 }
@@ -90,7 +89,7 @@ func (d *dump) samples() error {
 			d.line = append(d.line, ' ')
 		}
 		d.end()
-		// There may be millions: when nobody reads any more, stop.
+		// Stop after a write error: there may be millions of samples.
 		if _, err := d.w.WriteString(labels[p.Label(i)]); err != nil {
 			return err
 		}
@@ -98,7 +97,7 @@ func (d *dump) samples() error {
 	return nil
 }
 
-// rawLabels returns the lines about the labels of a sample: one for all texts and one for all numbers.
+// rawLabels returns the label lines of a sample: one for text labels and one for numeric labels.
 func rawLabels(s profile.LabelSet) string {
 	var texts, numbers []string
 	for i := 0; i < len(s); {
@@ -125,7 +124,7 @@ func rawLabels(s profile.LabelSet) string {
 	var b strings.Builder
 	for _, entries := range [][]string{texts, numbers} {
 		if len(entries) > 0 {
-			// Sorting what is printed is not the same as sorting keys: ":" is not the least of characters.
+			// Sort the printed labels, not their keys: the order differs because of the ":".
 			slices.Sort(entries)
 			b.WriteString("                " + strings.Join(entries, " ") + "\n")
 		}
@@ -216,7 +215,7 @@ func (d *dump) mappings() {
 
 func appendHex(b []byte, v uint64) []byte { return strconv.AppendUint(append(b, "0x"...), v, 16) }
 
-// appendRight appends v with blanks before it up to width.
+// appendRight appends v, right-aligned in width columns.
 func appendRight[T int64 | uint64](b []byte, v T, width int) []byte {
 	var digits [20]byte
 	var d []byte

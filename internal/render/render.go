@@ -15,28 +15,28 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Options tune how reports look. The zero Options are those of a pipe.
+// Options tune the output. The zero Options are for pipes.
 type Options struct {
-	Width int            // columns of the terminal; 0 means as many as it takes
+	Width int            // columns of the terminal; 0 means no limit
 	Color bool           // use colors, in Terminal
-	ASCII bool           // use no other characters for lines, bars and marks
-	Unit  string         // unit of all values; "" is what the report asks for
+	ASCII bool           // print only ASCII for lines, bars and marks
+	Unit  string         // unit of all values; "" is the unit of the report
 	Zone  *time.Location // of times; nil is UTC
 
-	By hint.Speller // spells options and commands; nil is for nobody in particular
+	By hint.Speller // spells options and commands; nil uses neutral words
 
-	Dark bool // pictures have dark paper; an SVG is otherwise what its reader prefers
-	Up   bool // flame graphs grow upwards: callers below what they call
+	Dark bool // dark background in pictures; an SVG otherwise follows the reader's preference
+	Up   bool // flame graphs grow upwards, with callers below callees
 }
 
-// A Format is one way to write a report.
+// A Format is a way to write a report.
 type Format struct {
 	Name  string
 	Doc   string
 	Write func(w io.Writer, r report.Report, o Options) error
 }
 
-// Formats are all formats there are.
+// Formats lists all formats.
 var Formats = []Format{
 	{"text", "plain aligned columns, for pipes", Text},
 	{"terminal", "columns with bars and colors, fitted to the terminal", Terminal},
@@ -74,7 +74,7 @@ func dotFormat(w io.Writer, r report.Report, o Options) error {
 	return Dot(w, g, graphOptions(g, o))
 }
 
-// Values stay in their own unit, so nothing is lost.
+// Keep each value's own unit, so that no precision is lost.
 func callgrindFormat(w io.Writer, r report.Report, _ Options) error {
 	g, ok := r.(*report.Graph)
 	if !ok {

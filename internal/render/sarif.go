@@ -15,7 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// The parts of SARIF 2.1.0 that findings need.
+// The parts of SARIF 2.1.0 that findings use.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -100,11 +100,10 @@ type (
 	}
 )
 
-// sarifRoot is what the folder is called that files are relative to.
+// sarifRoot is the name of the folder that file names are relative to.
 const sarifRoot = "SRCROOT"
 
-// SARIF writes findings in the format of tools for code review. A result is at the line that costs something, and has the
-// patches as replacements of whole lines.
+// SARIF writes findings for code review tools. A result is at the line with the cost. Its fixes replace whole lines.
 func SARIF(w io.Writer, r report.Report, _ Options) error {
 	a, ok := r.(*report.Advice)
 	if !ok {
@@ -140,7 +139,7 @@ func SARIF(w io.Writer, r report.Report, _ Options) error {
 	})
 }
 
-// findingText is a finding in a few sentences.
+// findingText describes a finding in a few sentences.
 func findingText(f *report.Finding) string {
 	text := []string{f.Title + ": " + f.Claim + "."}
 	for _, s := range f.Savings {
@@ -210,7 +209,7 @@ func sarifFile(name string) sarifURI {
 func folderURI(dir string) string {
 	dir = filepath.ToSlash(dir)
 	if !strings.HasPrefix(dir, "/") {
-		dir = "/" + dir // of a drive
+		dir = "/" + dir // a Windows drive needs a slash before it
 	}
 	return (&url.URL{Scheme: "file", Path: strings.TrimSuffix(dir, "/") + "/"}).String()
 }

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// These are the shapes of names that a picture shows without their package or namespace, tried in this order. Each
-// keeps its first group.
+// Patterns for names that pictures show without package or namespace, in the order in which they are tried. The first group is kept.
 var shortNames = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`^(?:[-.\w]+/)+([^.]+\..+)`),                                     // Go
@@ -19,7 +18,7 @@ var shortNames = sync.OnceValue(func() []*regexp.Regexp {
 // majorVersion is the part of a Go import path that names a major version.
 var majorVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*?)/v(?:[2-9]|[1-9]\d+)([./].*)$`) })
 
-// shortName returns a function name as a picture shows it, the way pprof shortens it.
+// shortName shortens a function name for pictures, like pprof.
 func shortName(name string) string {
 	name = strings.TrimPrefix(name, "(anonymous namespace)::")
 	name = majorVersion().ReplaceAllString(name, "$1$2")

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Speedscope writes stacks in the file format of speedscope, which other viewers read as well.
+// Speedscope writes stacks in the file format of speedscope, which other viewers also read.
 func Speedscope(w io.Writer, r report.Report, _ Options) error {
 	f, ok := r.(*report.Folded)
 	if !ok {
@@ -28,7 +28,7 @@ func Speedscope(w io.Writer, r report.Report, _ Options) error {
 	out.WriteString(`,"startValue":0,"samples":[`)
 	for s := range f.Each {
 		if s.Value <= 0 {
-			continue // there is no place for what became less
+			continue // the format has no negative values
 		}
 		if len(weights) > 0 {
 			out.WriteByte(',')
@@ -71,7 +71,7 @@ func Speedscope(w io.Writer, r report.Report, _ Options) error {
 }
 
 func quoted(s string) []byte {
-	b, _ := json.Marshal(s) // strings always have a form in JSON
+	b, _ := json.Marshal(s) // strings always marshal
 	return b
 }
 

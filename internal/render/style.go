@@ -8,8 +8,8 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A style is the parameter of the escape sequence that switches it on; "" is plain. Only the sixteen colors of the
-// user's own theme are used. Red and cyan can be told apart by nearly everybody, and signs say the same.
+// A style is the parameter of an ANSI escape sequence; "" is plain. It uses only the sixteen colors of the user's theme. Most color-blind people can
+// distinguish red and cyan, and signs say the same.
 type style string
 
 const (
@@ -30,13 +30,13 @@ func (f *formatter) paint(s string, st style) string {
 	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
 }
 
-// The shares of the whole from which on a value deserves attention.
+// Shares of the whole above which a value is highlighted.
 const (
 	warmShare = 0.05
 	hotShare  = 0.2
 )
 
-// heat returns the style of a share of the whole.
+// heat returns the style of a share of the total.
 func heat(s report.Share) style {
 	x := math.Abs(fraction(s))
 	switch {
@@ -50,7 +50,7 @@ func heat(s report.Share) style {
 	return plain
 }
 
-// fraction returns s as a number, NaN when there is no whole.
+// fraction returns s as a number, or NaN if the whole is zero.
 func fraction(s report.Share) float64 {
 	if s.Whole == 0 {
 		return math.NaN()
@@ -69,15 +69,15 @@ func direction(from, to int64) style {
 	return dim
 }
 
-// glyphs are signs that not every terminal has.
+// glyphs are characters that some terminals lack.
 type glyphs struct {
 	sep            string   // between parts of a line
-	dots           string   // for what was cut
-	caller, callee string   // before the neighbors of a frame
-	bar            []string // parts of a column, the last is a whole one
-	rise           []string // the same from below
+	dots           string   // for omitted text
+	caller, callee string   // before the callers and callees of a frame
+	bar            []string // partial blocks, the last one is full
+	rise           []string // partial blocks from the bottom up
 	branch, last   string   // before a frame of a tree
-	line, space    string   // before what is below it
+	line, space    string   // before deeper frames
 }
 
 var unicodeGlyphs = glyphs{
@@ -94,10 +94,10 @@ var asciiGlyphs = glyphs{
 	branch: "|- ", last: "`- ", line: "|  ", space: "   ",
 }
 
-// barWidth is the length of a bar for the whole.
+// barWidth is the length of a full bar.
 const barWidth = 8
 
-// drawBar draws x, from 0 to 1. Whatever is not nothing can be seen.
+// drawBar draws x, from 0 to 1. Small positive values stay visible.
 func (g *glyphs) drawBar(x float64) string {
 	if math.IsNaN(x) || x == 0 {
 		return ""
@@ -111,10 +111,10 @@ func (g *glyphs) drawBar(x float64) string {
 	return s
 }
 
-// indent moves a name below another one to the right.
+// indent moves a name to the right of its parent.
 const indent = "  "
 
-// trend draws amounts from 0 on. Whatever is not nothing can be seen.
+// trend draws amounts as a sparkline from zero. Small positive values stay visible.
 func (f *formatter) trend(t report.Trend) string {
 	most := int64(1)
 	for _, v := range t {

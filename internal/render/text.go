@@ -8,14 +8,14 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Text writes r for programs that read lines: aligned columns, whole names, nothing that depends on a terminal.
+// Text writes r for programs that read lines: aligned columns and whole names, independent of the terminal.
 func Text(w io.Writer, r report.Report, o Options) error {
 	o.Width, o.Color = 0, false
 	p := newPrinter(w, o)
 	return p.report(r)
 }
 
-// Terminal writes r for people: in o.Width columns, with bars beside shares and, if o.Color, what is hot in color.
+// Terminal writes r for people: in o.Width columns, with bars beside shares and, if o.Color, with highlights.
 func Terminal(w io.Writer, r report.Report, o Options) error {
 	p := newPrinter(w, o)
 	p.bars, p.draws, p.short = true, true, true
@@ -28,7 +28,7 @@ type printer struct {
 	w     *bufio.Writer
 	bars  bool
 	draws bool // charts
-	begun bool // something was printed
+	begun bool // something has been printed
 }
 
 func newPrinter(w io.Writer, o Options) *printer {
@@ -96,7 +96,7 @@ func (p *printer) block(b report.Block) error {
 	case report.Lines:
 		for l := range b.Each {
 			p.w.WriteString(p.source(l))
-			if err := p.w.WriteByte('\n'); err != nil { // also that of a write before
+			if err := p.w.WriteByte('\n'); err != nil { // also returns the error of an earlier write
 				return err
 			}
 		}
@@ -111,8 +111,7 @@ func (p *printer) line(s string) {
 	p.w.WriteByte('\n')
 }
 
-// commands writes lines that can be pasted into a shell. What is behind them is not aligned: the lines are of very
-// different lengths.
+// commands writes lines to paste into a shell. Their comments are not aligned, because the lines have very different lengths.
 func (p *printer) commands(b *report.Commands) {
 	p.title(b.Title, nil)
 	for _, c := range b.Items {
@@ -128,7 +127,7 @@ func (p *printer) commands(b *report.Commands) {
 
 func (p *printer) note(text string) { p.wrapped("note:", text, plain) }
 
-// wrapped writes text behind a label, which is dim, on as many lines as it takes.
+// wrapped writes text after a dim label, wrapped to the width.
 func (p *printer) wrapped(label, text string, st style) {
 	room := p.o.Width
 	var line strings.Builder
@@ -148,7 +147,7 @@ func (p *printer) wrapped(label, text string, st style) {
 	}
 }
 
-// wrapWords cuts text into lines of at most room columns, between words. A word that is wider stands alone.
+// wrapWords breaks text between words into lines of at most room columns. A longer word has its own line.
 func wrapWords(text string, room int) []string {
 	var lines []string
 	words := ""
@@ -165,7 +164,7 @@ func wrapWords(text string, room int) []string {
 	return append(lines, words)
 }
 
-// title starts a part of an answer.
+// title starts a section of an answer.
 func (p *printer) title(title string, about report.Phrase) {
 	if title == "" {
 		return
@@ -258,8 +257,7 @@ func (p *printer) listing(b *report.Listing) {
 	g.print(p.w, p.formatter, p.o.Width)
 }
 
-// source returns a line of text that was written elsewhere. Its tabs stay for those who cut columns out of it; where a line has to fit, they
-// are made blanks.
+// source returns a line of source text. It keeps tabs, which help programs that split columns, unless the line has to fit a width.
 func (p *formatter) source(s string) string {
 	s = strings.TrimRight(s, "\r\n")
 	if printable(s) {
@@ -291,8 +289,7 @@ func (p *printer) flameBlock(b *report.FlameBlock) {
 	}
 }
 
-// valueWidth is the width of the column of values before stacks. It cannot be made to measure, since they are not all
-// known before the last one.
+// valueWidth is the width of the values before stacks. It is fixed, because stacks are streamed and the widest value is not known.
 const valueWidth = 10
 
 func (p *printer) stacks(b *report.Stacks) error {
@@ -319,7 +316,7 @@ func (p *printer) stacks(b *report.Stacks) error {
 		if len(s.Labels)+len(s.Frames) == 0 {
 			p.line("")
 		}
-		// There may be millions: when nobody reads any more, stop.
+		// Stop after a write error: there may be millions of stacks.
 		if _, err := p.w.Write(nil); err != nil {
 			return err
 		}
@@ -327,7 +324,7 @@ func (p *printer) stacks(b *report.Stacks) error {
 	return nil
 }
 
-// fitted returns the text of n for a line with so much room, if room matters.
+// fitted returns the text of n, shortened to room if the width is limited.
 func (p *printer) fitted(n report.Name, room int) string {
 	s := p.nameText(n)
 	if p.o.Width > 0 {
@@ -336,7 +333,7 @@ func (p *printer) fitted(n report.Name, room int) string {
 	return s
 }
 
-// labels prints the labels of a stack. Several values of one key follow each other.
+// labels prints the labels of a stack. Values of the same key are consecutive.
 func (f *formatter) labels(facts []report.Fact) string {
 	var b strings.Builder
 	for i, l := range facts {

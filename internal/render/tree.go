@@ -5,15 +5,15 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// calls lays out frames between their callers and their callees. The amounts of neighbors stand under cum and are
-// shares of the frame in the middle.
+// calls lays out frames between their callers and callees. Amounts of callers and callees are in the cum column, as shares of the frame in the
+// middle.
 func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 	g := &grid{columns: []gridColumn{
 		{name: "flat", right: true}, {name: "flat%", right: true},
 		{name: "cum", right: true}, {name: "cum%", right: true}, {bar: true},
 		{name: "function", cut: cutLeft},
 	}}
-	// What is hot is so with regard to all, whatever the share is of.
+	// Colors always show the share of the total.
 	amount := func(v, whole int64) []cell {
 		hot := heat(report.Share{Part: v, Whole: c.Measure.Total})
 		s := report.Share{Part: v, Whole: whole}
@@ -52,8 +52,8 @@ func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 	return g
 }
 
-// flame lays out a tree of contexts and returns how many frames it left out because they are too small. A frame that is
-// all its caller calls is not moved to the right: deep stacks stay readable.
+// flame lays out a tree and returns the number of frames that are too small to list. An only child with the same cost as its caller is not indented,
+// so deep stacks stay readable.
 func (f *formatter) flame(b *report.FlameBlock, bars bool) (*grid, int) {
 	t := flameTree{f: f, b: b, bars: bars, diff: hasBefore(b.Root), grid: &grid{}}
 	t.columns("function")
@@ -72,10 +72,10 @@ type flameTree struct {
 	bars  bool
 	diff  bool
 	grid  *grid
-	small int // frames left out
+	small int // frames omitted
 }
 
-// columns adds the columns of the grid, the last of which has names of frames.
+// columns adds the columns of the grid. The last one has names of frames.
 func (t *flameTree) columns(last string) {
 	names := []string{"cum", "cum%", "flat"}
 	switch {
@@ -90,7 +90,7 @@ func (t *flameTree) columns(last string) {
 	t.grid.columns = append(t.grid.columns, gridColumn{bar: true}, gridColumn{name: last, cut: cutLeft})
 }
 
-// add adds n and what is below it. mark stands before n, indent before its children.
+// add adds n and its callees. mark is the text before n, indent the text before its children.
 func (t *flameTree) add(n *report.FlameNode, mark, indent string) {
 	t.grid.rows = append(t.grid.rows, t.row(n, mark))
 	var large []*report.FlameNode

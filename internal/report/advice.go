@@ -14,47 +14,47 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Advice is what could be made faster, ranked by what that would save.
+// Advice is the findings about a program, those with the largest savings first.
 type Advice struct {
 	Refs      []string   `json:"refs"`
 	Findings  []Finding  `json:"findings"`
-	Functions int        `json:"functions"`       // that cost something and were looked at
-	Small     int        `json:"small,omitempty"` // findings that are left out because they save less than Least
+	Functions int        `json:"functions"`       // functions with a cost that were examined
+	Small     int        `json:"small,omitempty"` // findings left out because they save less than Least
 	Least     float64    `json:"least"`           // share
 	Notes     hint.Texts `json:"notes,omitempty"`
 	Root      string     `json:"root,omitempty"` // folder that files are relative to
 	Fleet     *Fleet     `json:"fleet,omitempty"`
 
-	Show int `json:"-"` // finding to show in full; 0 is a screenful of them, -1 is all of them
+	Show int `json:"-"` // the finding to show in full; 0 shows as many as fit on a screen, -1 shows all
 }
 
-// A Finding is a place that costs something without need, and what to do about it.
+// A Finding is a place in the source with an avoidable cost, and the remedy.
 type Finding struct {
 	Number   int            `json:"number"`
 	Rule     string         `json:"rule"`
 	Title    string         `json:"title"` // the cause in a few words
 	Where    Spot           `json:"where"`
-	Also     []Spot         `json:"also,omitempty"`  // other lines that it is about
-	Savings  []Saving       `json:"savings"`         // at most
-	Month    *Price         `json:"month,omitempty"` // that the CPU time costs
+	Also     []Spot         `json:"also,omitempty"`  // other lines of the same finding
+	Savings  []Saving       `json:"savings"`         // upper bounds
+	Month    *Price         `json:"month,omitempty"` // price of the CPU time
 	Claim    string         `json:"claim"`
 	Evidence []Evidence     `json:"evidence"`
-	Escape   string         `json:"escape,omitempty"` // why the value is on the heap, where that was found out
+	Escape   string         `json:"escape,omitempty"` // why the value is on the heap, if known
 	Advice   string         `json:"advice,omitempty"` // what to do, in words
-	Fixes    []Fix          `json:"fixes,omitempty"`  // variants, the safest first
-	Missing  missing.Reason `json:"missing,omitzero"` // why there is no patch, and only then
-	NoFix    string         `json:"no_fix,omitempty"` // the same in a sentence, in JSON
+	Fixes    []Fix          `json:"fixes,omitempty"`  // variants, safest first
+	Missing  missing.Reason `json:"missing,omitzero"` // why there is no patch
+	NoFix    string         `json:"no_fix,omitempty"` // Missing as a sentence, for JSON
 	Risk     string         `json:"risk"`
-	Live     bool           `json:"live,omitempty"` // what it saves is held, not made: it shows in how much of the heap is in use
-	Proof    hint.Text      `json:"proof"`          // how the fix is to be proven, or was
+	Live     bool           `json:"live,omitempty"` // it saves live memory, not allocations
+	Proof    hint.Text      `json:"proof"`          // how to prove the fix, or how it was proven
 
-	Ask  []hint.Command `json:"-"` // what else tells more about it
-	Safe bool           `json:"-"` // Risk says that there is none
+	Ask  []hint.Command `json:"-"` // commands that show more about it
+	Safe bool           `json:"-"` // Risk says that there is no risk
 }
 
 // A Spot is a line of source.
 type Spot struct {
-	File     string `json:"file"` // relative to the root, where it is below it
+	File     string `json:"file"` // relative to the root, if it is below it
 	Line     int    `json:"line"`
 	Column   int    `json:"column,omitempty"`
 	Function string `json:"function,omitempty"` // as profiles name it
@@ -66,7 +66,7 @@ func (s Spot) String() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 // A Saving is how much of something a fix can save: an upper bound.
 type Saving struct {
 	Metric string  `json:"metric"`
-	Short  string  `json:"short"` // what it is called in a few words
+	Short  string  `json:"short"` // the name in a few words
 	Unit   string  `json:"unit"`
 	Value  int64   `json:"value"`
 	Total  int64   `json:"total"`
@@ -74,15 +74,15 @@ type Saving struct {
 	Fleet  *Amount `json:"fleet,omitempty"` // the value for all processes, where that is known
 }
 
-// Evidence is a question that anybody can ask again.
+// Evidence is a query that supports a finding. Anybody can run it again.
 type Evidence struct {
 	Says  string
 	Query query.Query
 
-	command string // as a front spells it
+	command string // spelled for a front end
 }
 
-// MarshalJSON writes the question as it is written at the prompt, as a command, and as the path of a page.
+// MarshalJSON writes the query in the syntax of the prompt, as a command, and as the path of a page.
 func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Says    string `json:"says"`
@@ -92,10 +92,10 @@ func (e Evidence) MarshalJSON() ([]byte, error) {
 	}{e.Says, e.Query.String(), cmp.Or(e.command, e.Command().String()), e.Query.URL()})
 }
 
-// Command returns the question as a next step.
+// Command returns the query as a next step.
 func (e Evidence) Command() hint.Command { return e.Query.Command().For(e.Says) }
 
-// Spelled returns a with its evidence as a front asks for it.
+// Spelled returns a with its evidence in the spelling of a front end.
 func (a *Advice) Spelled(by hint.Speller) Report {
 	spelled := *a
 	spelled.Findings = slices.Clone(a.Findings)
@@ -109,7 +109,7 @@ func (a *Advice) Spelled(by hint.Speller) Report {
 	return &spelled
 }
 
-// Worded returns a with sentences for what is missing.
+// Worded returns a with the sentences for NoFix.
 func (a *Advice) Worded(sentence func(missing.Reason) string) Report {
 	worded := *a
 	worded.Findings = slices.Clone(a.Findings)
@@ -120,13 +120,13 @@ func (a *Advice) Worded(sentence func(missing.Reason) string) Report {
 	return &worded
 }
 
-// A Grade says what shows that a fix does nothing else.
+// A Grade is the reason to believe that a fix changes nothing else.
 type Grade string
 
 // The grades.
 const (
-	Mechanical Grade = "mechanical" // types and texts prove it
-	Ownership  Grade = "ownership"  // it holds as long as nobody keeps what is used again
+	Mechanical Grade = "mechanical" // types and text prove it
+	Ownership  Grade = "ownership"  // it is correct as long as nobody keeps the reused value
 )
 
 // A Fix is one way to change the source.
@@ -134,11 +134,11 @@ type Fix struct {
 	Title string `json:"title"`
 	Grade Grade  `json:"grade"`
 	Edits []Edit `json:"edits"`
-	Patch string `json:"patch"` // the same as a unified diff
+	Patch string `json:"patch"` // Edits as a unified diff
 	Risk  string `json:"risk,omitempty"`
 }
 
-// Lines returns how many lines the fix takes away and adds: what a reviewer has to read.
+// Lines returns the number of lines that the fix removes and adds, which a reviewer has to read.
 func (f *Fix) Lines() (n int) {
 	for _, e := range f.Edits {
 		n += e.EndLine - e.StartLine + strings.Count(e.New, "\n")
@@ -153,15 +153,15 @@ type Edit struct {
 	End   int    `json:"end"`
 	New   string `json:"new"`
 
-	// The same place as lines, which it always covers whole.
+	// The same range in whole lines.
 	StartLine int `json:"start_line"`
-	EndLine   int `json:"end_line"` // the first one that stays
+	EndLine   int `json:"end_line"` // first line after the edit
 }
 
-// shownFindings is how many findings a screen holds beside one in full.
+// shownFindings is the number of findings on a screen, beside one in full.
 const shownFindings = 6
 
-// Blocks returns a ranking of the findings and the first in full; or one of them, or all, when that was asked for.
+// Blocks returns a ranking of the findings and the first one in full, or one finding, or all of them.
 func (a *Advice) Blocks() iter.Seq[Block] {
 	var list []Block
 	switch {
@@ -201,7 +201,7 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// ranking is a line for each finding.
+// ranking is a table with a row for each finding.
 func (a *Advice) ranking() Table {
 	t := Table{Columns: []Column{{Name: "#"}}}
 	priced := a.Fleet != nil && a.Fleet.CoreHour.Value > 0
@@ -233,7 +233,7 @@ func (a *Advice) ranking() Table {
 	return t
 }
 
-// cores returns how many cores of all processes it costs.
+// cores returns the number of cores that the finding costs in all processes.
 func (f *Finding) cores() float64 {
 	for _, s := range f.Savings {
 		if s.Fleet != nil && s.Fleet.Unit == InCores {
@@ -243,7 +243,7 @@ func (f *Finding) cores() float64 {
 	return 0
 }
 
-// Paid puts what it costs all processes in one line, or is "".
+// Paid describes the cost in all processes in one line, or returns "".
 func (f *Finding) Paid() string {
 	var out []string
 	for _, s := range f.Savings {
@@ -261,7 +261,7 @@ func (f *Finding) Paid() string {
 	return strings.Join(out, ", ")
 }
 
-// saves puts the savings in one line.
+// saves describes the savings in one line.
 func (f *Finding) saves() string {
 	var out []string
 	for _, s := range f.Savings {
@@ -270,14 +270,14 @@ func (f *Finding) saves() string {
 	return strings.Join(out, ", ")
 }
 
-// shownPatch is how many lines of a patch fit beside a ranking.
+// shownPatch is the maximum number of lines of a patch below a ranking.
 const shownPatch = 24
 
-// blocks returns a finding: what, why, the patch, and what can go wrong.
+// blocks returns a finding: cause, reason, patch, and risk.
 func (f *Finding) blocks(full, ranked bool) []Block {
 	list := []Block{}
 	title := fmt.Sprintf("%d. %s", f.Number, f.Title)
-	about := Heading{} // rather than Facts: long texts have little room beside names
+	about := Heading{} // not Facts, which leave little room for long texts
 	add := func(name, text string) {
 		if text != "" {
 			about.Lines = append(about.Lines, Phrase{name + ": " + text})
@@ -353,7 +353,7 @@ func (x *Fix) describe() string {
 	return s
 }
 
-// next says how to see the rest.
+// next describes how to see the other findings.
 func (a *Advice) next() Commands {
 	advise := hint.Ask("advise", a.Refs...)
 	c := Commands{Title: "try next"}

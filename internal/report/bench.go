@@ -10,57 +10,57 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// A Bench says what benchmarks measured. Values are in units without a prefix.
+// A Bench is a summary of benchmark results. Values are in base units, such as seconds and bytes.
 type Bench struct {
 	Ref        string      `json:"ref"`
-	Lines      int         `json:"lines"`           // of results
-	Facts      []BenchFact `json:"facts,omitempty"` // that all benchmarks have in common
-	Of         int         `json:"of"`              // benchmarks
+	Lines      int         `json:"lines"`           // number of result lines
+	Facts      []BenchFact `json:"facts,omitempty"` // facts shared by all benchmarks
+	Of         int         `json:"of"`              // number of benchmarks
 	Benchmarks []Benchmark `json:"benchmarks"`
-	Read       []BenchNote `json:"read,omitempty"` // what was odd about the lines
+	Read       []BenchNote `json:"read,omitempty"` // problems with the lines
 	Notes      []string    `json:"notes,omitempty"`
 
-	Next []hint.Command `json:"-"` // what to try next, in a first look
+	Next []hint.Command `json:"-"` // next steps, in a first look
 }
 
-// A BenchFact is something a file says about benchmarks, such as pkg.
+// A BenchFact is a configuration line of a benchmark file, such as pkg.
 type BenchFact struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// A Benchmark is what was measured of one benchmark.
+// A Benchmark is the results of one benchmark.
 type Benchmark struct {
-	Facts    []BenchFact    `json:"facts,omitempty"` // that not all have in common
+	Facts    []BenchFact    `json:"facts,omitempty"` // facts that not all benchmarks share
 	Name     string         `json:"name"`
-	Procs    int            `json:"gomaxprocs,omitempty"` // that its name ends in
-	N        int            `json:"n"`                    // runs
+	Procs    int            `json:"gomaxprocs,omitempty"` // suffix of its name
+	N        int            `json:"n"`                    // number of runs
 	Measured []BenchMeasure `json:"measured"`
 }
 
-// A BenchMeasure is what was measured in one unit.
+// A BenchMeasure is the results of a benchmark in one unit.
 type BenchMeasure struct {
 	Unit   string   `json:"unit"`
-	Better string   `json:"better,omitempty"` // higher or lower, where that is known
+	Better string   `json:"better,omitempty"` // higher or lower, if known
 	N      int      `json:"n"`
-	Center float64  `json:"center"` // the median, or what exact values are
-	Low    *float64 `json:"low"`    // of the interval around the median; null when there is too little to say
+	Center float64  `json:"center"` // median, or the value if Exact
+	Low    *float64 `json:"low"`    // limits of the interval around the median; null with too few runs
 	High   *float64 `json:"high"`
 	Min    float64  `json:"min"`
 	Max    float64  `json:"max"`
-	Exact  bool     `json:"exact,omitempty"` // it was the same each time
+	Exact  bool     `json:"exact,omitempty"` // all runs gave the same value
 }
 
-// A BenchNote is what was odd about lines.
+// A BenchNote is a problem with some lines.
 type BenchNote struct {
 	Grade string `json:"grade"` // mended, odd or dropped
 	What  string `json:"what"`
 	Count int    `json:"count"`
-	Lines []int  `json:"lines,omitempty"` // the first of them
+	Lines []int  `json:"lines,omitempty"` // numbers of the first such lines
 	Text  string `json:"-"`
 }
 
-// Full is the name as the file has it.
+// Full is the complete name, as in the file.
 func (b *Benchmark) Full() string {
 	if b.Procs == 0 {
 		return b.Name
@@ -80,7 +80,7 @@ func (b *Benchmark) in(unit string) *BenchMeasure {
 // Blocks shows a row for each benchmark.
 func (b *Bench) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{b.heading()}}
-	// More units than these have no room beside each other.
+	// More units than this do not fit side by side.
 	const most = 4
 	units := b.units()
 	for len(units) > 0 {
@@ -121,7 +121,7 @@ func (b *Bench) heading() []Phrase {
 	return []Phrase{first, {strings.Join(rest, ", ")}}
 }
 
-// units returns those that were measured, in the order of the file.
+// units returns the units of the results, in the order of the file.
 func (b *Bench) units() []string {
 	var units []string
 	for i := range b.Benchmarks {
@@ -134,7 +134,7 @@ func (b *Bench) units() []string {
 	return units
 }
 
-// facts returns the names of those in which benchmarks differ.
+// facts returns the names of facts that differ between benchmarks.
 func (b *Bench) facts() []string {
 	var keys []string
 	for i := range b.Benchmarks {
@@ -156,7 +156,7 @@ func (b *Benchmark) fact(key string) any {
 	return nil
 }
 
-// table shows medians in some units, and where they lie.
+// table shows medians in some units, with their intervals.
 func (b *Bench) table(units []string) Table {
 	var t Table
 	keys := b.facts()
@@ -195,7 +195,7 @@ func (b *Bench) table(units []string) Table {
 	return t
 }
 
-// interval returns where the median lies, as a change of it.
+// interval returns the limits of the median, relative to it.
 func (m *BenchMeasure) interval() any {
 	if m.Low == nil || *m.Low == *m.High || m.Center <= 0 || *m.Low <= 0 {
 		return nil
@@ -203,7 +203,7 @@ func (m *BenchMeasure) interval() any {
 	return Interval{*m.Low / m.Center, *m.High / m.Center}
 }
 
-// benchHeading is what a column of values in a unit is called.
+// benchHeading returns the column heading for values in a unit.
 func benchHeading(unit string) string {
 	switch unit {
 	case "sec/op":
@@ -214,7 +214,7 @@ func benchHeading(unit string) string {
 	return unit
 }
 
-// benchScale is the unit that values are shown in: of cpu-sec/op and sec/GC it is seconds, since the heading has the rest.
+// benchScale returns the unit for printing values: for cpu-sec/op and sec/GC it is seconds, because the heading has the rest.
 func benchScale(unit string) string {
 	what, per, _ := strings.Cut(unit, "/")
 	if i := strings.LastIndexByte(what, '-'); i >= 0 {

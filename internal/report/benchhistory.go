@@ -9,12 +9,11 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// A BenchHistory says what benchmarks measured in several runs, the oldest first, and what changed from the last but one to
-// the last.
+// A BenchHistory is the results of several benchmark runs, oldest first, and the changes from the second to last run to the last.
 type BenchHistory struct {
 	Runs  []BenchRun        `json:"runs"`
 	Rows  []BenchHistoryRow `json:"rows"`
-	Of    int               `json:"of"` // rows there are
+	Of    int               `json:"of"` // number of rows
 	Notes hint.Texts        `json:"notes,omitempty"`
 }
 
@@ -23,34 +22,34 @@ type BenchRun struct {
 	Ref      string    `json:"ref"`
 	Name     string    `json:"name"`
 	Revision string    `json:"revision,omitempty"`
-	Dirty    bool      `json:"dirty,omitempty"` // and with changes that are in none
+	Dirty    bool      `json:"dirty,omitempty"` // the tree had uncommitted changes
 	Started  time.Time `json:"started,omitzero"`
 	Go       string    `json:"go,omitempty"`
 }
 
 // A BenchHistoryRow is one benchmark in one unit.
 type BenchHistoryRow struct {
-	Points []BenchPoint `json:"points"`         // of the runs that have it
-	Last   *CompareRow  `json:"last,omitempty"` // from the last but one that has it to the last; nil when there is one only
+	Points []BenchPoint `json:"points"`         // results of the runs that have it
+	Last   *CompareRow  `json:"last,omitempty"` // change between the last two runs that have it; nil if there is only one
 	Pkg    string       `json:"pkg,omitempty"`
 	Name   string       `json:"name"`
 	What   Dimension    `json:"what"`
 	Unit   string       `json:"unit"`
 }
 
-// A BenchPoint is what was measured in one run.
+// A BenchPoint is the result of one run.
 type BenchPoint struct {
-	Run    int      `json:"run"` // place in Runs
+	Run    int      `json:"run"` // index in Runs
 	N      int      `json:"n"`
 	Center float64  `json:"center"` // median
 	Low    *float64 `json:"low"`
 	High   *float64 `json:"high"`
 }
 
-// historyColumns is how many runs fit beside each other.
+// historyColumns is the number of runs that fit side by side.
 const historyColumns = 4
 
-// Blocks shows the runs, and a table for each thing that was measured.
+// Blocks shows the runs, and a table for each unit.
 func (h *BenchHistory) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{[]Phrase{{counted(len(h.Runs), "run"), Sep{}, counted(h.Of, "row")}}}, h.runs()}
 	several := slices.ContainsFunc(h.Rows, func(r BenchHistoryRow) bool { return r.Pkg != h.Rows[0].Pkg })
@@ -79,7 +78,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// letter names a run in the head of a column: A is the oldest.
+// letter names a run in a column heading. A is the oldest run.
 func letter(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))

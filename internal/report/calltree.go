@@ -2,8 +2,7 @@ package report
 
 import "iter"
 
-// A CallTree is the calls of a profile in their contexts, a row each, below the call that they were made from. Inverted, callers are below
-// what they call.
+// A CallTree is the calls of a profile, each below its caller, with one row per call. If Inverted, each caller is below its callee.
 type CallTree struct {
 	Head
 	Trimming
@@ -11,14 +10,14 @@ type CallTree struct {
 	Before     *Head         `json:"before,omitempty"`     // in a diff: what the base is; Head is about the new side
 	Normalized bool          `json:"normalized,omitempty"` // the base was scaled to the total of the new side
 	Inverted   bool          `json:"inverted,omitempty"`
-	Rows       []CallTreeRow `json:"rows"` // each followed by those below it; the first is the root
+	Rows       []CallTreeRow `json:"rows"` // each row is followed by the rows below it; the first is the root
 
-	Tree FlameTree `json:"-"` // the same
+	Tree FlameTree `json:"-"` // the same calls as a tree
 }
 
 // A CallTreeRow is a function in one context.
 type CallTreeRow struct {
-	Depth int `json:"depth"` // 0 is the root
+	Depth int `json:"depth"` // 0 for the root
 	FlameFrame
 	Inline bool  `json:"inline,omitempty"`
 	Flat   int64 `json:"flat,omitempty"`
@@ -27,7 +26,7 @@ type CallTreeRow struct {
 	FlatBefore *int64 `json:"flat_before,omitempty"`
 	CumBefore  *int64 `json:"cum_before,omitempty"`
 
-	Calls int `json:"calls,omitempty"` // right below it; they need not all be shown
+	Calls int `json:"calls,omitempty"` // number of calls directly below it, shown or not
 }
 
 // List makes the rows of a tree.
@@ -50,11 +49,11 @@ func (c *CallTree) List() {
 		if n.Before != nil {
 			r.FlatBefore, r.CumBefore = &n.Before.Flat, &n.Before.Cum
 		}
-		if c.Inverted { // what a caller costs by itself is no part of what its callee costs
+		if c.Inverted { // an inverted tree has no self cost of callers
 			r.Flat, r.FlatBefore = 0, nil
 		}
 		c.Rows = append(c.Rows, r)
-		for i := len(n.Children) - 1; i >= 0; i-- { // what is put last comes first
+		for i := len(n.Children) - 1; i >= 0; i-- { // the last one pushed is the next one
 			todo = append(todo, placed{n.Children[i], n.depth + 1})
 		}
 	}

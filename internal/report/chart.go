@@ -4,13 +4,13 @@ package report
 type Chart struct {
 	Title  string
 	X      *Measure
-	Count  string   // what X counts, when it is no amount, such as cycle
-	Marks  []Mark   // names of places on the axis, where amounts would say nothing
-	From   int64    // where the axis begins…
-	To     int64    // …and ends, when that is not where the points do
-	Y      *Measure // nil when the amounts are shares
-	Whole  int64    // what they are shares of
-	Series []Series // those that come later are drawn over those before
+	Count  string   // what X counts, such as cycle, if it is not an amount
+	Marks  []Mark   // labels for places on the axis, instead of amounts
+	From   int64    // start of the axis
+	To     int64    // end of the axis, if not that of the points
+	Y      *Measure // nil for shares
+	Whole  int64    // total of the shares
+	Series []Series // later series are drawn over earlier ones
 }
 
 // A Series is points in the order of X.
@@ -29,11 +29,10 @@ type Mark struct {
 // A Point is an amount at a place of the axis.
 type Point struct{ X, Y int64 }
 
-// A Drawing says how a series is to be drawn.
+// A Drawing is how to draw a series.
 type Drawing int
 
-// An Area goes from the axis up to the line through the points; a Line is that line; Bars stand at each point by
-// themselves.
+// An Area fills from the axis to the line, a Line is the line alone, and Bars are separate bars.
 const (
 	Area Drawing = iota
 	Line
@@ -42,7 +41,7 @@ const (
 
 func (Chart) block() {}
 
-// A Tabular is a report with other tables for programs than for people: all columns, all rows, nothing else.
+// A Tabular is a report whose tables for programs differ from those for people: they have all columns and rows, and nothing else.
 type Tabular interface {
 	Tables() []Table
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A Compare says what changed between two versions, benchmark by benchmark. Values are in units without a prefix.
+// A Compare is the changes between two versions, by benchmark. Values are in base units, such as seconds and bytes.
 type Compare struct {
 	Old        CompareSide     `json:"old"`
 	New        CompareSide     `json:"new"`
 	Paired     bool            `json:"paired"`                // old and new ran side by side
-	Alpha      float64         `json:"alpha"`                 // chance of a false call in a row
-	Within     float64         `json:"within"`                // a change below this share counts as none
-	BuiltOnce  bool            `json:"built_once,omitempty"`  // both sides are one program, which ran with other settings
-	Noise      float64         `json:"noise,omitempty"`       // by how much pairs of identical programs differ, as a share
-	NoisePairs int             `json:"noise_pairs,omitempty"` // of them
+	Alpha      float64         `json:"alpha"`                 // chance of a false verdict in a row
+	Within     float64         `json:"within"`                // changes below this share count as none
+	BuiltOnce  bool            `json:"built_once,omitempty"`  // both sides are one program, run with different settings
+	Noise      float64         `json:"noise,omitempty"`       // difference between runs of the same program, as a share
+	NoisePairs int             `json:"noise_pairs,omitempty"` // number of pairs behind Noise
 	Rows       []CompareRow    `json:"rows"`
 	Means      []CompareMean   `json:"geometric_means,omitempty"`
 	Why        []CompareWhy    `json:"why,omitempty"`
-	Identical  []string        `json:"identical,omitempty"` // packages whose programs are the same, byte for byte
+	Identical  []string        `json:"identical,omitempty"` // packages whose programs are byte for byte the same on both sides
 	Missing    []CompareAbsent `json:"missing,omitempty"`
 	Failed     []CompareAbsent `json:"failed,omitempty"`
 	Notes      hint.Texts      `json:"notes,omitempty"`
@@ -37,16 +37,16 @@ type CompareSide struct {
 	Name  string   `json:"name"`
 	Rev   string   `json:"rev,omitempty"`
 	Dirty bool     `json:"dirty,omitempty"`
-	Go    string   `json:"go,omitempty"`    // version that built it
-	Env   []string `json:"env,omitempty"`   // what was set for the comparison, NAME=value
-	Flags []string `json:"flags,omitempty"` // of the build that were set for the comparison
+	Go    string   `json:"go,omitempty"`    // Go version of the build
+	Env   []string `json:"env,omitempty"`   // environment variables of the comparison, NAME=value
+	Flags []string `json:"flags,omitempty"` // build flags of the comparison
 }
 
-// Verdicts of a CompareRow. Better and Worse are of time, memory and whatever else is known to be good or bad.
+// Verdicts of a CompareRow. Better and Worse need a unit for which hone knows whether more is better.
 const (
 	Better    = "better"
 	Worse     = "worse"
-	Higher    = "higher" // of what may be good or bad
+	Higher    = "higher" // for units that may be better or worse
 	Lower     = "lower"
 	Same      = "same"
 	Undecided = "undecided"
@@ -60,19 +60,19 @@ type CompareRow struct {
 	Unit     string    `json:"unit"`
 	Old      float64   `json:"old"`
 	New      float64   `json:"new"`
-	Change   *float64  `json:"change"` // as a share of the old; null when that was nothing
-	Low      *float64  `json:"low"`    // what it is at least…
-	High     *float64  `json:"high"`   // …and at most; null when there is too little to say
+	Change   *float64  `json:"change"` // as a share of the old value; null if that is zero
+	Low      *float64  `json:"low"`    // lower limit of Change
+	High     *float64  `json:"high"`   // upper limit of Change; null with too few values
 	P        *float64  `json:"p,omitempty"`
 	N        int       `json:"n"`
-	Exact    bool      `json:"exact,omitempty"` // it was the same each time
+	Exact    bool      `json:"exact,omitempty"` // all runs gave the same value
 	How      string    `json:"how,omitempty"`
 	Verdict  string    `json:"verdict"`
-	Words    string    `json:"words"` // the verdict for people
+	Words    string    `json:"words"` // Verdict in words
 	Warnings []string  `json:"warnings,omitempty"`
 
 	Ratio, Lo, Hi float64 `json:"-"`
-	Slowest       float64 `json:"-"` // the largest new/old of any pair; 0 where there are none
+	Slowest       float64 `json:"-"` // largest new/old of a pair; 0 without pairs
 }
 
 // A CompareMean is the geometric mean of the changes of rows in one unit.
@@ -82,13 +82,13 @@ type CompareMean struct {
 	Of     int       `json:"of"`
 }
 
-// A CompareAbsent is a benchmark that has no row, and why.
+// A CompareAbsent is a benchmark without a row.
 type CompareAbsent struct {
 	Pkg   string `json:"pkg,omitempty"`
 	Name  string `json:"name"`
-	Side  string `json:"side,omitempty"`  // where it fails, or the only one that has it: old or new
-	Cause string `json:"cause,omitempty"` // of a failure
-	Why   string `json:"why"`             // all of it in words
+	Side  string `json:"side,omitempty"`  // the side that fails, or the only side with the benchmark: old or new
+	Cause string `json:"cause,omitempty"` // cause of a failure
+	Why   string `json:"why"`             // the reason as a sentence
 }
 
 // Fails says that a benchmark fails on one of the sides.
@@ -96,7 +96,7 @@ func Fails(pkg, name, side, cause string) CompareAbsent {
 	return CompareAbsent{pkg, name, side, cause, "fails on the " + side + " side: " + cause}
 }
 
-// OnlyOn says that just one of the sides has a benchmark, or benchmarks at all.
+// OnlyOn says that only one side has a benchmark, or has benchmarks at all.
 func OnlyOn(pkg, name, side string) CompareAbsent {
 	what := "is"
 	if name == "*" {
@@ -105,7 +105,7 @@ func OnlyOn(pkg, name, side string) CompareAbsent {
 	return CompareAbsent{Pkg: pkg, Name: name, Side: side, Why: what + " on the " + side + " side only"}
 }
 
-// FailedByChange returns what fails, but for what failed before the change, too.
+// FailedByChange returns the benchmarks that fail now but did not fail before.
 func (c *Compare) FailedByChange() []CompareAbsent {
 	return slices.DeleteFunc(slices.Clone(c.Failed), func(a CompareAbsent) bool { return a.Side == OldSide })
 }
@@ -116,19 +116,19 @@ const (
 	NewSide = "new"
 )
 
-// A CompareWhy says which functions made the difference. Values are per operation, in the unit.
+// A CompareWhy lists the functions that cause a difference. Values are per operation.
 type CompareWhy struct {
 	Pkg  string          `json:"pkg,omitempty"`
 	Name string          `json:"name"`
 	What Dimension       `json:"what"`
 	Unit string          `json:"unit"`
 	Rows []CompareWhyRow `json:"rows"`
-	Code []CompareCode   `json:"code,omitempty"`        // how that of functions differs, those that cost most first
-	Old  string          `json:"old_profile,omitempty"` // what the profiles are called where they are looked at
+	Code []CompareCode   `json:"code,omitempty"`        // code changes of the functions with the highest cost
+	Old  string          `json:"old_profile,omitempty"` // names of the profiles for other commands
 	New  string          `json:"new_profile,omitempty"`
 }
 
-// A CompareWhyRow is a function whose cost changed more than chance does.
+// A CompareWhyRow is a function whose cost changed more than by chance.
 type CompareWhyRow struct {
 	Function string  `json:"function"`
 	Flat     float64 `json:"flat"`
@@ -141,11 +141,11 @@ type CompareWhyRow struct {
 type CompareCode struct {
 	Function string   `json:"function"`
 	Diff     string   `json:"diff,omitempty"`
-	Gained   []string `json:"gained,omitempty"` // what the compiler says of inlining and of what goes to the heap
+	Gained   []string `json:"gained,omitempty"` // new compiler remarks about inlining and escapes
 	Lost     []string `json:"lost,omitempty"`
 }
 
-// Worst says what of an answer a gate cares about: rows that are worse, and what was not decided.
+// Worst returns the number of rows that are worse, and of undecided rows, for gates.
 func (c *Compare) Worst() (worse, undecided int) {
 	for _, r := range c.Rows {
 		switch r.Verdict {
@@ -158,7 +158,7 @@ func (c *Compare) Worst() (worse, undecided int) {
 	return worse, undecided
 }
 
-// Unclear returns how many rows changed in units of which nobody said whether more is better.
+// Unclear returns the number of rows that changed in units for which it is unknown whether more is better.
 func (c *Compare) Unclear() int {
 	n := 0
 	for _, r := range c.Rows {
@@ -169,7 +169,7 @@ func (c *Compare) Unclear() int {
 	return n
 }
 
-// TimeDecided reports whether it is known of anything how its time changed, or that there was nothing but exact values.
+// TimeDecided reports whether the change of some time is known, or there were only exact values.
 func (c *Compare) TimeDecided() bool {
 	timed := false
 	for _, r := range c.Rows {
@@ -183,7 +183,7 @@ func (c *Compare) TimeDecided() bool {
 	return !timed && len(c.Rows) > 0
 }
 
-// Blocks shows a table for each thing that was measured, and what was not.
+// Blocks shows a table for each unit, and the benchmarks without results.
 func (c *Compare) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{c.heading()}}
 	several := c.several()
@@ -227,7 +227,7 @@ func (c *Compare) Blocks() iter.Seq[Block] {
 	return slices.Values(list)
 }
 
-// several reports whether there are benchmarks of more than one package.
+// several reports whether the benchmarks are in several packages.
 func (c *Compare) several() bool {
 	return slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return r.Pkg != c.Rows[0].Pkg })
 }
@@ -277,10 +277,10 @@ func (s CompareSide) phrase() Phrase {
 	return p
 }
 
-// leastP is the smallest p-value that is worth its digits.
+// leastP is the smallest p-value to print; smaller ones are "<".
 const leastP = 0.001
 
-// table shows all rows about one thing, or one line when nothing about it changed.
+// table shows all rows of a dimension, or one line if nothing changed.
 func (c *Compare) table(what Dimension, several bool) Block {
 	t := Table{Group: "what", Title: string(what)}
 	if several {
@@ -321,13 +321,13 @@ func (w *CompareWhy) table() Block {
 	return t
 }
 
-// What is shown of code: the first functions, and so many lines of each.
+// How much code to show: the first functions, and the first lines of each.
 const (
 	codeShown = 2
 	codeLines = 30
 )
 
-// code shows what was changed in the code, the first of it.
+// code shows the first changes of the code.
 func (w *CompareWhy) code() (list []Block) {
 	for _, c := range w.Code[:min(len(w.Code), codeShown)] {
 		var b strings.Builder
@@ -354,7 +354,7 @@ func (w *CompareWhy) code() (list []Block) {
 	return list
 }
 
-// interval returns where the change lies, unless that is known exactly.
+// interval returns the limits of the change, unless it is exact.
 func (r *CompareRow) interval() any {
 	if r.Exact {
 		return nil
@@ -383,7 +383,7 @@ func (r *CompareRow) judgment() Judgment {
 	return j
 }
 
-// Finite returns x for JSON, which has no word for what is infinite or no number.
+// Finite returns x, or nil for infinities and NaN, which JSON does not support.
 func Finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

@@ -11,18 +11,18 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Events says what happened to services, the newest first.
+// Events lists events of services, newest first.
 type Events struct {
 	From  time.Time  `json:"from"`
 	To    time.Time  `json:"to"`
 	Rows  []Event    `json:"events"`
-	More  bool       `json:"more,omitempty"` // there are older ones in this time
+	More  bool       `json:"more,omitempty"` // there are older ones in this period
 	Notes hint.Texts `json:"notes,omitempty"`
 
 	Next []hint.Command `json:"-"`
 }
 
-// An Event is something that happened to a service. What is not known of it is left out.
+// An Event is something that happened to a service. Unknown fields are empty.
 type Event struct {
 	ID      string            `json:"id"`
 	Kind    string            `json:"kind"` // change, deploy, rule, restart, oom, capture
@@ -33,42 +33,42 @@ type Event struct {
 	Cause   string            `json:"cause,omitempty"` // the ID of another event
 	Pin     string            `json:"pin,omitempty"`
 
-	// Of a change. Of a rule, Function is what it is about.
+	// For a change. For a rule, Function is what the rule watches.
 	Function string   `json:"function,omitempty"`
 	Metric   string   `json:"metric,omitempty"` // sample type; of a rule, what it measures
 	Unit     string   `json:"unit,omitempty"`
 	Source   string   `json:"source,omitempty"` // code, traffic, mix, growth
-	Before   float64  `json:"before,omitempty"` // a second, in Unit
+	Before   float64  `json:"before,omitempty"` // per second, in Unit
 	After    float64  `json:"after,omitempty"`
-	Share    float64  `json:"share,omitempty"` // of what the service cost before
+	Share    float64  `json:"share,omitempty"` // share of the earlier cost of the service
 	Profiles int      `json:"profiles,omitempty"`
-	Requests float64  `json:"requests,omitempty"` // a second, after the change, where they are counted
-	Also     []Also   `json:"also,omitempty"`     // other costs that changed with it
-	With     []string `json:"with,omitempty"`     // functions that changed for the same cause
+	Requests float64  `json:"requests,omitempty"` // per second, after the change, if counted
+	Also     []Also   `json:"also,omitempty"`     // other costs that changed, too
+	With     []string `json:"with,omitempty"`     // functions that changed for the same reason
 
-	// Of a deploy, and of a change that came with one.
+	// For a deploy, and for a change that came with one.
 	Version string `json:"version,omitempty"`
 	Build   string `json:"build,omitempty"`
 	Since   string `json:"version_before,omitempty"`
-	Later   bool   `json:"later,omitempty"` // it began some time after the deploy, so another reason is possible
+	Later   bool   `json:"later,omitempty"` // it began some time after the deploy, so there may be another reason
 
-	// Of a rule.
+	// For a rule.
 	Rule   string  `json:"rule,omitempty"`
-	Grown  bool    `json:"grown,omitempty"` // Value and Limit are of how many times as large it became
+	Grown  bool    `json:"grown,omitempty"` // Value and Limit are growth factors
 	Value  float64 `json:"value,omitempty"`
 	Limit  float64 `json:"limit,omitempty"`
-	Failed string  `json:"failed,omitempty"` // why nobody could be told, or why there is no recording
+	Failed string  `json:"failed,omitempty"` // why the notification or the recording failed
 
-	// Of a process.
+	// For a process.
 	Instance    string `json:"instance,omitempty"`
-	Memory      int64  `json:"memory,omitempty"` // that it used at last
+	Memory      int64  `json:"memory,omitempty"` // last known memory
 	MemoryLimit int64  `json:"memory_limit,omitempty"`
-	Times       int    `json:"times,omitempty"` // that it happened, when more than once
+	Times       int    `json:"times,omitempty"` // number of times, if more than one
 
 	Recording string `json:"recording,omitempty"`
 }
 
-// An Also is another cost that changed with the one that an event is about.
+// An Also is another cost that changed in the same event.
 type Also struct {
 	Function string  `json:"function"`
 	Metric   string  `json:"metric"`
@@ -78,7 +78,7 @@ type Also struct {
 	Share    float64 `json:"share"`
 }
 
-// Text says in one line what happened.
+// Text describes the event in one line.
 func (e *Event) Text() string {
 	var text string
 	switch e.Kind {
@@ -127,7 +127,7 @@ func (e *Event) change() string {
 		more = "less"
 	}
 	text := fmt.Sprintf("%s %s %s of %s %s (%s → %s", e.Function, verb, unit.Share(math.Abs(e.Share)), of, more, e.amount(e.Before), e.amount(e.After))
-	if e.Function == "" { // all of the service
+	if e.Function == "" { // the whole service
 		text = fmt.Sprintf("%s %s %s %s (%s → %s", e.Service, verb, unit.Share(math.Abs(e.Share)), more, e.amount(e.Before), e.amount(e.After))
 	}
 	if e.Metric == "cpu" {
@@ -170,7 +170,7 @@ func (e *Event) change() string {
 	return text
 }
 
-// amount prints what something costs a second.
+// amount prints a cost per second.
 func (e *Event) amount(v float64) string {
 	switch {
 	case e.Metric == "cpu" && e.Unit == "nanoseconds":
@@ -185,7 +185,7 @@ func (e *Event) amount(v float64) string {
 	return unit.PerSecond(v)
 }
 
-// growth says that a process holds more and more.
+// growth describes a resource that a process accumulates.
 func (e *Event) growth() string {
 	text := fmt.Sprintf("goroutines of %s grow steadily: %s → %s in one process", e.Service, unit.Number(e.Before), unit.Number(e.After))
 	if strings.HasPrefix(e.Metric, "inuse_") {
@@ -197,7 +197,7 @@ func (e *Event) growth() string {
 	return text
 }
 
-// each prints what a request costs.
+// each prints a cost per request.
 func (e *Event) each(v float64) string {
 	v /= e.Requests
 	switch e.Unit {
@@ -264,18 +264,18 @@ func (e *Event) rule() string {
 	return text + " (limit " + show(e.Limit) + ")"
 }
 
-// What rules measure.
+// The measures of rules.
 const (
-	RuleShare      = "share" // of a function in the CPU time
+	RuleShare      = "share" // CPU share of a function
 	RuleCores      = "cores"
 	RuleHeap       = "heap"
 	RuleGoroutines = "goroutines"
 	RuleRSS        = "rss"    // resident memory of a process
-	RuleGC         = "gc"     // the share of garbage collection in the CPU time
-	RuleMemory     = "memory" // of a process, as a share of what it may have
+	RuleGC         = "gc"     // CPU share of garbage collection
+	RuleMemory     = "memory" // memory of a process, as a share of its limit
 )
 
-// process names the process.
+// process returns the name of the process.
 func (e *Event) process() string {
 	if e.Instance == "" {
 		return "a process of " + e.Service

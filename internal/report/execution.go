@@ -22,14 +22,14 @@ type Execution struct {
 	Born    int64     `json:"goroutines_created"`
 	Left    int       `json:"goroutines_at_end"`
 
-	Capacity  int64 `json:"capacity_nanos"` // Ps times time
+	Capacity  int64 `json:"capacity_nanos"` // number of Ps × time
 	Busy      int64 `json:"busy_nanos"`
 	GoCode    int64 `json:"go_nanos"`
 	Collector int64 `json:"gc_workers_nanos"`
 	IdleReady int64 `json:"idle_while_ready_nanos"`
-	Tracer    int64 `json:"tracer_nanos,omitempty"` // what records the trace ran
+	Tracer    int64 `json:"tracer_nanos,omitempty"` // running time of the trace's own goroutine
 	Runtime   int64 `json:"runtime_nanos"`          // other goroutines of the runtime, such as the sweeper
-	OnCPU     int64 `json:"on_cpu_nanos,omitempty"` // CPU time of the process meanwhile, where that is known
+	OnCPU     int64 `json:"on_cpu_nanos,omitempty"` // CPU time of the process, if known
 
 	Running int64           `json:"running_nanos"`
 	Ready   int64           `json:"ready_nanos"`
@@ -45,25 +45,25 @@ type Execution struct {
 	Marking int64         `json:"gc_marking_nanos"`
 	Assist  ExecutionSpan `json:"gc_assist"`
 
-	AssistRunning int64 `json:"gc_assist_running_nanos,omitempty"` // what goroutines did then
+	AssistRunning int64 `json:"gc_assist_running_nanos,omitempty"` // running time of goroutines during assists
 	AssistReady   int64 `json:"gc_assist_ready_nanos,omitempty"`
 	AssistWaiting int64 `json:"gc_assist_waiting_nanos,omitempty"`
 
-	Stops     []ExecutionSpan `json:"stops,omitempty"`   // of the world, by why
-	Stopped   []StoppedRow    `json:"stopped,omitempty"` // goroutines that ran then, those that lost most
+	Stops     []ExecutionSpan `json:"stops,omitempty"`   // stop-the-world phases by reason
+	Stopped   []StoppedRow    `json:"stopped,omitempty"` // goroutines that lost most time to them
 	StoppedOf int             `json:"stopped_of,omitempty"`
 
-	Silence ExecutionSpan `json:"silence,omitzero"` // without any event, though goroutines were ready
+	Silence ExecutionSpan `json:"silence,omitzero"` // longest time without events although goroutines were ready
 
 	Requests int          `json:"requests"`
 	Request  Latencies    `json:"request_latency,omitzero"`
 	Slowest  *RequestLine `json:"slowest_request,omitempty"`
 
-	Traces []TraceTime `json:"traces,omitempty"` // of the recording, where it has several
+	Traces []TraceTime `json:"traces,omitempty"` // all traces of the recording, if it has several
 	Notes  []string    `json:"notes,omitempty"`
 }
 
-// An ExecutionSpan is ranges of time that have something in common.
+// An ExecutionSpan is a set of time ranges.
 type ExecutionSpan struct {
 	Name    string `json:"name"`
 	Count   int64  `json:"count"`
@@ -72,14 +72,14 @@ type ExecutionSpan struct {
 	At      int64  `json:"longest_at_nanos"`
 }
 
-// A StoppedRow is goroutines of one kind that stops of the world kept from running.
+// A StoppedRow is goroutines of one kind that were stopped by stop-the-world phases.
 type StoppedRow struct {
 	Kind    string        `json:"goroutine"`
-	Handler string        `json:"handler,omitempty"` // of the requests that they answered meanwhile
-	Lost    ExecutionSpan `json:"lost"`              // its name is what the world was stopped for
+	Handler string        `json:"handler,omitempty"` // handler of the requests that they were serving
+	Lost    ExecutionSpan `json:"lost"`              // time lost; its name is the reason for the stop
 }
 
-// A MutatorUse is the least share of the Ps that the program had, and not the collector, in any stretch of time of some length.
+// A MutatorUse is the minimum share of Ps that the program had, instead of the collector, in any time window of some length.
 type MutatorUse struct {
 	Window int64   `json:"window_nanos"`
 	Least  float64 `json:"least"`
@@ -98,10 +98,10 @@ func (l Latencies) phrase() Phrase {
 	return Phrase{"p50 ", Nanos(l.P50), ", p90 ", Nanos(l.P90), ", p99 ", Nanos(l.P99), ", max ", Nanos(l.Max)}
 }
 
-// ran is how long goroutines had a P.
+// ran is how long goroutines ran.
 func (e *Execution) ran() int64 { return e.GoCode + e.Collector + e.Tracer + e.Runtime }
 
-// Blocks shows where the time of Ps and goroutines went.
+// Blocks shows how Ps and goroutines spent their time.
 func (e *Execution) Blocks() iter.Seq[Block] {
 	head := Phrase{"execution trace", Sep{}, "format of ", e.Go, Sep{}, Nanos(e.Length)}
 	if e.From > 0 {
@@ -158,7 +158,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	}
 	list := []Block{Heading{[]Phrase{head}}}
 	for _, n := range e.Notes {
-		list = append(list, Note{Phrase{n}}) // of damage, which all that follows suffers from
+		list = append(list, Note{Phrase{n}}) // about damage, which affects everything below
 	}
 	list = append(list, traceNote(e.Traces)...)
 	list = append(list, Facts{facts})
@@ -189,7 +189,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	}
 	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).With("metric", "blocked").For("the same as a flame graph")}
 	if e.Requests > 0 {
-		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones have more of"))
+		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones spend more time on"))
 	}
 	if e.Slowest != nil {
 		next = append(next, during(e.At, "request", e.Ref).Of("slowest").For("what the slowest request waited for"))
@@ -198,7 +198,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// times says how often something happened that is told once.
+// times describes how often something happened, or "" for once.
 func times(n int64) string {
 	if n == 1 {
 		return ""
@@ -234,7 +234,7 @@ func stoppedTable(list []StoppedRow) Table {
 	return t
 }
 
-// A Waits is where the goroutines of a trace waited for something else than work.
+// A Waits is the places where goroutines of a trace waited for something other than work.
 type Waits struct {
 	Ref    string      `json:"ref"`
 	At     string      `json:"at,omitempty"` // as it was asked for
@@ -247,7 +247,7 @@ type Waits struct {
 	Notes  []string    `json:"notes,omitempty"`
 }
 
-// A WaitPlace is a place in the code at which goroutines waited for one thing.
+// A WaitPlace is a place in the code where goroutines waited for one reason.
 type WaitPlace struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
@@ -260,7 +260,7 @@ type WaitPlace struct {
 	Open     int64  `json:"still_waiting,omitempty"`
 }
 
-// Blocks shows the places, the longest first.
+// Blocks shows the places, longest waits first.
 func (w *Waits) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
 		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"}, {Name: "line", Path: true},
@@ -290,7 +290,7 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// during is a question about the same time.
+// during returns another question about the same time.
 func during(at, verb, ref string) hint.Command {
 	c := hint.Ask(verb, ref)
 	if at != "" {
@@ -303,7 +303,7 @@ func during(at, verb, ref string) hint.Command {
 type TraceTime struct {
 	From time.Duration `json:"from_nanos"`
 	To   time.Duration `json:"to_nanos"`
-	Read bool          `json:"read,omitempty"` // this is the one that the answer is of
+	Read bool          `json:"read,omitempty"` // the answer is about this trace
 }
 
 // NewTraceTimes lists the execution traces of a recording that has several.
@@ -317,7 +317,7 @@ func NewTraceTimes(list []recording.TraceTime) []TraceTime {
 
 func (t TraceTime) String() string { return t.From.String() + ".." + t.To.String() }
 
-// traceNote says that there are other traces, and how to see them.
+// traceNote lists the other traces of the recording, and how to see them.
 func traceNote(list []TraceTime) []Block {
 	var this string
 	var others Phrase
@@ -338,7 +338,7 @@ func traceNote(list []TraceTime) []Block {
 	return []Block{Note{append(Phrase{"the recording has ", len(list), " execution traces; this one is at ", this, "; for the others: "}, others...)}}
 }
 
-// fileLine is a place in a file, "" when it is not known.
+// fileLine formats a file and line, "" if unknown.
 func fileLine(file string, line int) string {
 	if file == "" {
 		return ""
@@ -346,7 +346,7 @@ func fileLine(file string, line int) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// An Idle is the time in which Ps had nothing to run, by what ended it. Times are in nanoseconds.
+// An Idle is the time in which Ps were idle, by what ended it. Times are in nanoseconds.
 type Idle struct {
 	Ref      string    `json:"ref"`
 	At       string    `json:"at,omitempty"` // as it was asked for
@@ -354,26 +354,26 @@ type Idle struct {
 	Capacity int64     `json:"capacity_nanos"` // Ps times time
 	Idle     int64     `json:"idle_nanos"`
 	Ready    int64     `json:"idle_while_ready_nanos"`
-	All      int64     `json:"all_idle_nanos"` // time in which no P ran anything
+	All      int64     `json:"all_idle_nanos"` // time in which all Ps were idle
 	Of       int       `json:"of"`
 	Rows     []IdleRow `json:"rows"`
 	Notes    []string  `json:"notes,omitempty"`
 }
 
-// An IdleRow is idle times that ended because waits at one place did.
+// An IdleRow is idle times that ended with the same waits.
 type IdleRow struct {
-	For      string `json:"for"` // what was waited for
+	For      string `json:"for"` // reason of the wait
 	Function string `json:"function,omitempty"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
-	Kind     string `json:"started_as,omitempty"` // the goroutine that was run then
+	Kind     string `json:"started_as,omitempty"` // the goroutine that ran next
 	Times    int64  `json:"times"`
 	Total    int64  `json:"total_nanos"`
 	Longest  int64  `json:"longest_nanos"`
 	At       int64  `json:"longest_at_nanos"`
 }
 
-// Blocks shows what Ps had nothing to run for, the longest first.
+// Blocks shows why Ps were idle, longest times first.
 func (x *Idle) Blocks() iter.Seq[Block] {
 	t := Table{Title: "what the next goroutine had waited for", Columns: []Column{
 		{Name: "idle", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"},
@@ -400,7 +400,7 @@ func (x *Idle) Blocks() iter.Seq[Block] {
 	if len(x.Rows) < x.Of {
 		list = append(list, Note{Phrase{"the first ", len(x.Rows), " of ", x.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	} else if left*100 > x.Idle {
-		list = append(list, Note{Phrase{"another ", Nanos(left), " is of Ps that stayed idle to the end, or were never used"}})
+		list = append(list, Note{Phrase{"another ", Nanos(left), " is idle time of Ps that stayed idle to the end, or were never used"}})
 	}
 	for _, n := range x.Notes {
 		list = append(list, Note{Phrase{n}})
@@ -427,13 +427,13 @@ type KindRow struct {
 	Count   int64     `json:"count"`
 	Born    int64     `json:"created"`
 	Ended   int64     `json:"ended"`
-	Life    Latencies `json:"life"` // of those that were created and ended
+	Life    Latencies `json:"life"` // lifetime of goroutines that began and ended in the trace
 	Running int64     `json:"running_nanos"`
 	Ready   int64     `json:"ready_nanos"`
 	Syscall int64     `json:"syscall_nanos"`
 	Blocked int64     `json:"blocked_nanos"`
 	Idle    int64     `json:"waiting_for_work_nanos"`
-	Waiting string    `json:"left_wait_for,omitempty"` // most of those that are left
+	Waiting string    `json:"left_wait_for,omitempty"` // what most of the remaining goroutines wait for
 	Since   int64     `json:"longest_since_nanos,omitempty"`
 }
 
@@ -459,7 +459,7 @@ func (k *Kinds) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// some is an amount of time, or nothing.
+// some prints a duration, or nothing for zero.
 func some(v int64) any {
 	if v == 0 {
 		return nil

@@ -7,17 +7,17 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A FindMax says how much a server can do and still meet some goals.
+// A FindMax is the highest rate at which a server meets some goals.
 type FindMax struct {
 	Target string        `json:"target"`
 	Goals  string        `json:"goals"`
-	For    time.Duration `json:"for_ns"` // each rate was kept
-	Rate   float64       `json:"rate"`   // that was found; 0 is none
-	Steps  []FindMaxStep `json:"steps"`  // in the order in which they were tried
+	For    time.Duration `json:"for_ns"` // duration of each rate
+	Rate   float64       `json:"rate"`   // the result; 0 means none
+	Steps  []FindMaxStep `json:"steps"`  // in the order of the attempts
 	Notes  []string      `json:"notes,omitempty"`
 }
 
-// A FindMaxStep is a rate that was tried.
+// A FindMaxStep is one rate that was tried.
 type FindMaxStep struct {
 	Rate     float64       `json:"rate"`
 	Answered float64       `json:"answered_per_second"`
@@ -28,7 +28,7 @@ type FindMaxStep struct {
 	Why      string        `json:"why,omitempty"`
 }
 
-// Blocks shows what was found, and how.
+// Blocks shows the result, and the attempts.
 func (f *FindMax) Blocks() iter.Seq[Block] {
 	found := Phrase{"no rate meets ", f.Goals}
 	if f.Rate > 0 {

@@ -11,66 +11,66 @@ import (
 	"github.com/hone-perf/hone/internal/report/missing"
 )
 
-// Fixes is what became of findings when their patches were tried: which are proven and kept, which are not, and why.
+// Fixes is the outcome of trying patches of findings: which ones are proven and kept, and why others are not.
 type Fixes struct {
 	Refs  []string `json:"refs"`
-	Flags []string `json:"flags,omitempty"` // that were given with them, but for those about writing
+	Flags []string `json:"flags,omitempty"` // flags of the command, except those about writing
 
-	Arguments []string      `json:"arguments,omitempty"` // of a server, behind --
+	Arguments []string      `json:"arguments,omitempty"` // arguments of a server, after --
 	Root      string        `json:"root"`                // folder that files are relative to
-	Kept      []Fixed       `json:"kept"`                // proven, in the order in which they came on top of each other
-	Refused   []Fixed       `json:"refused"`             // tried and not proven
+	Kept      []Fixed       `json:"kept"`                // proven patches, in the order in which they were applied
+	Refused   []Fixed       `json:"refused"`             // tried, but not proven
 	Left      []Fixed       `json:"left,omitempty"`
-	Whole     []CompareRow  `json:"whole,omitempty"`  // the code as it was against all that was kept
-	Patch     string        `json:"patch,omitempty"`  // all that was kept
-	Rounds    int           `json:"rounds"`           // how often the profiles were looked at
-	Picked    int           `json:"picked,omitempty"` // the finding that was asked for; 0 is all
+	Whole     []CompareRow  `json:"whole,omitempty"`  // the original code against all kept patches
+	Patch     string        `json:"patch,omitempty"`  // all kept patches as one
+	Rounds    int           `json:"rounds"`           // number of profiling rounds
+	Picked    int           `json:"picked,omitempty"` // the selected finding; 0 means all
 	Dry       bool          `json:"dry_run,omitempty"`
-	Branch    string        `json:"branch,omitempty"` // that has a commit for each
-	Ended     hint.Text     `json:"ended"`            // why no more was tried
+	Branch    string        `json:"branch,omitempty"` // branch with a commit for each patch
+	Ended     hint.Text     `json:"ended"`            // why it stopped
 	Took      time.Duration `json:"took_nanos"`
 	Notes     hint.Texts    `json:"notes,omitempty"`
 }
 
-// A Fixed is a finding and what became of its patch.
+// A Fixed is a finding and the outcome of its patch.
 type Fixed struct {
-	Number      int            `json:"number"` // among the findings of its round
+	Number      int            `json:"number"` // number of the finding in its round
 	Round       int            `json:"round"`
 	Rule        string         `json:"rule"`
 	Title       string         `json:"title"`
 	Where       Spot           `json:"where"`
-	Paid        string         `json:"paid,omitempty"` // that all processes pay for it, of profiles out of a store
+	Paid        string         `json:"paid,omitempty"` // its cost in all processes, for profiles from a store
 	Fix         string         `json:"fix,omitempty"`  // what the patch does
 	Grade       Grade          `json:"grade,omitempty"`
 	Patch       string         `json:"patch,omitempty"`
-	Risk        string         `json:"risk,omitempty"`       // what no proof here could show
+	Risk        string         `json:"risk,omitempty"`       // risk that hone could not check
 	Missing     missing.Reason `json:"missing,omitzero"`     // why there is no patch
-	Reason      string         `json:"reason,omitempty"`     // it is not kept, or was not tried
-	Remembered  string         `json:"remembered,omitempty"` // when it was refused before, which is why it was not tried
+	Reason      string         `json:"reason,omitempty"`     // why it was not kept or not tried
+	Remembered  string         `json:"remembered,omitempty"` // time of an earlier rejection, because of which it was not tried
 	Checks      []Check        `json:"checks,omitempty"`
-	Calls       int            `json:"calls,omitempty"` // of both versions, without a difference or until there was one
+	Calls       int            `json:"calls,omitempty"` // calls of both versions without a difference, or until the first one
 	Doubts      []string       `json:"doubts,omitempty"`
 	Differences []Difference   `json:"differences,omitempty"`
 	Speed       []CompareRow   `json:"speed,omitempty"` // before and after
 	Generated   bool           `json:"generated,omitempty"`
-	Variants    []Variant      `json:"variants,omitempty"` // other patches for the place
-	Written     []string       `json:"written,omitempty"`  // files
+	Variants    []Variant      `json:"variants,omitempty"` // other patches for the same place
+	Written     []string       `json:"written,omitempty"`  // changed files
 	Commit      string         `json:"commit,omitempty"`
 	Took        time.Duration  `json:"took_nanos,omitempty"`
 
-	Try  hint.Text `json:"-"` // what may change that it is not kept
-	Safe bool      `json:"-"` // Risk says that there is none
+	Try  hint.Text `json:"-"` // what could lead to a proof
+	Safe bool      `json:"-"` // Risk says that there is no risk
 }
 
-// A Variant is a patch that was tried, and another one was better or none was proven.
+// A Variant is another patch for the same place that was tried and not kept.
 type Variant struct {
 	Fix    string `json:"fix"`
 	Reason string `json:"reason"`
 
-	Try hint.Text `json:"-"` // what may change that
+	Try hint.Text `json:"-"` // what could lead to a proof
 }
 
-// Blocks says what was won, then what was kept, then what was not.
+// Blocks shows the total gain, the kept patches, and the others.
 func (f *Fixes) Blocks() iter.Seq[Block] {
 	list := []Block{Title{f.headline()}, Heading{f.heading()}}
 	if len(f.Whole) > 0 {
@@ -107,7 +107,7 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// why says why it is not kept, and what may change that.
+// why explains why a patch was not kept, and what could change that.
 func (x *Fixed) why() Phrase {
 	if x.Missing.Fact != "" {
 		return Phrase{"no patch: ", x.Missing}
@@ -115,7 +115,7 @@ func (x *Fixed) why() Phrase {
 	return Phrase{firstLine(x.Reason), trying(x.Try)}
 }
 
-// Worded returns f with sentences for what is missing.
+// Worded returns f with sentences for missing facts.
 func (f *Fixes) Worded(sentence func(missing.Reason) string) Report {
 	worded := *f
 	worded.Left = slices.Clone(f.Left)
@@ -127,7 +127,7 @@ func (f *Fixes) Worded(sentence func(missing.Reason) string) Report {
 	return &worded
 }
 
-// trying is what may change something, behind what is said of it.
+// trying is a next step at the end of a reason.
 func trying(what hint.Text) Phrase {
 	if what == nil {
 		return nil
@@ -171,7 +171,7 @@ func (f *Fixes) looked() string {
 	return fmt.Sprintf("looked at %d times", f.Rounds)
 }
 
-// blocks shows a fix that was kept.
+// blocks shows a kept patch.
 func (x *Fixed) blocks(f *Fixes, n int) []Block {
 	about := Heading{Lines: []Phrase{
 		{"where: " + x.Where.String() + " in " + x.Where.Function},
@@ -203,7 +203,7 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 	return append(list, Details{"the patch of " + x.Where.String(), []Block{Plain{x.Patch}}})
 }
 
-// Proof says in a line what a patch passed.
+// Proof describes in one line the checks that a patch passed.
 func (x *Fixed) Proof() string {
 	var parts []string
 	for _, c := range x.Checks {
@@ -225,7 +225,7 @@ func (x *Fixed) Proof() string {
 	return strings.Join(parts, "; ")
 }
 
-// details shows what spoke against a patch.
+// details shows the evidence against a patch.
 func (x *Fixed) details() []Block {
 	var list []Block
 	for i := range x.Differences {
@@ -241,7 +241,7 @@ func (x *Fixed) details() []Block {
 	return list
 }
 
-// speedTable shows rows of all that was measured in one table.
+// speedTable shows the rows of all units in one table.
 func speedTable(title string, rows []CompareRow) Table {
 	t := Table{Title: title, Columns: []Column{{Name: "benchmark"}, {Name: "what"}, {Name: "before"}, {Name: "after"}, {Name: "change"}, {Name: "interval", Ends: true}, {Name: "verdict"}}}
 	several := slices.ContainsFunc(rows, func(r CompareRow) bool { return r.Pkg != rows[0].Pkg })
@@ -267,14 +267,14 @@ func (f *Fixes) next() Commands {
 		again.Behind = f.Arguments
 		c.Items = append(c.Items, again)
 	case f.Branch != "":
-		c.Items = append(c.Items, git("log", "-p", f.Branch).For("the commits"), git("merge", f.Branch).For("takes them over"))
+		c.Items = append(c.Items, git("log", "-p", f.Branch).For("the commits"), git("merge", f.Branch).For("merges them"))
 	default:
 		c.Items = append(c.Items, git("diff").For("what was written"), hint.Ask("prove").For("all of it again, with more time"))
 	}
 	return c
 }
 
-// git is a command of git.
+// git is a git command.
 func git(verb string, args ...string) hint.Command {
 	return hint.Command{Program: "git", Verb: verb, Args: args}
 }

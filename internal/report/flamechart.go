@@ -80,7 +80,7 @@ func (c *FlameChart) Blocks() iter.Seq[Block] {
 	list = append(list, c.Trimming.notes(m)...)
 	list = append(list, Note{Phrase{"over time, each line is scaled to its own maximum"}})
 	if c.Live {
-		list = append(list, Note{Phrase{"the values of a part are those at its end, and cum is the largest of them"}})
+		list = append(list, Note{Phrase{"each part shows the values at its end, and cum is the largest of them"}})
 	}
 	return blocks(append(list, c.remarks()...))
 }

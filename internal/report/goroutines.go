@@ -11,12 +11,11 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// Goroutines are groups of goroutines that stand at the same place, the largest group first. With something to compare
-// with, those that grew most come first.
+// Goroutines are groups of goroutines with the same stack, largest first. With a base, the groups that grew most come first.
 type Goroutines struct {
 	Head
 	Before *Head            `json:"before,omitempty"`
-	First  time.Duration    `json:"first_ns,omitempty"` // when Before is from, where that is the first snapshot of the same recording
+	First  time.Duration    `json:"first_ns,omitempty"` // time of the snapshot for Before, if it is from the same recording
 	Groups []GoroutineGroup `json:"groups"`
 	Shown  int              `json:"shown"`
 	Of     int              `json:"of"`
@@ -25,23 +24,23 @@ type Goroutines struct {
 // A GoroutineGroup is goroutines with the same stack.
 type GoroutineGroup struct {
 	Count   int64    `json:"count"`
-	Before  *int64   `json:"before,omitempty"` // how many there were
-	States  []string `json:"states,omitempty"` // what they wait for, where that is known
+	Before  *int64   `json:"before,omitempty"` // earlier number
+	States  []string `json:"states,omitempty"` // states, if known
 	Guessed bool     `json:"guessed,omitempty"`
 
-	// How long they have been waiting, in whole minutes, where that is known.
+	// Waiting time in whole minutes, if known.
 	WaitLeast time.Duration `json:"wait_least_ns,omitempty"`
 	WaitMost  time.Duration `json:"wait_most_ns,omitempty"`
 
-	Where   Frame   `json:"where"`             // where to look: in the program's own code, if there is any
-	Creator string  `json:"creator,omitempty"` // what started them
+	Where   Frame   `json:"where"`             // most relevant frame, in the program's own code if possible
+	Creator string  `json:"creator,omitempty"` // function that started them
 	Line    string  `json:"creator_line,omitempty"`
-	Stack   []Frame `json:"stack"` // from the innermost frame
+	Stack   []Frame `json:"stack"` // innermost frame first
 
-	Suspect string `json:"suspect,omitempty"` // why they may never end
+	Suspect string `json:"suspect,omitempty"` // why they may never end, or ""
 }
 
-// Blocks returns the groups as a table, and what is suspicious as notes.
+// Blocks returns a table of groups, with suspicious ones as notes.
 func (g *Goroutines) Blocks() iter.Seq[Block] {
 	m := g.measure()
 	t := Table{Columns: []Column{{Name: "count"}}}
@@ -96,7 +95,7 @@ func (r *GoroutineGroup) wait() string {
 	}
 }
 
-// place is where a group stands: the function, and the line where that is known.
+// place returns the function of a group and, if known, the line.
 func (r *GoroutineGroup) place() string {
 	f := &r.Where
 	if f.Line == 0 {

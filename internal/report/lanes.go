@@ -169,7 +169,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 	group("Ps", "number", l.Procs, false, number)
 	group("collector", "", l.Collector, false, func(lane *Lane) any { return lane.Name })
 	if len(l.Requests) > 0 {
-		t := Table{Title: "requests", Summary: Phrase{"each with its number and what took most of it"}, Columns: []Column{{Name: "over time"}}}
+		t := Table{Title: "requests", Summary: Phrase{"each with its number and what took most of its time"}, Columns: []Column{{Name: "over time"}}}
 		for i := range l.Requests {
 			t.Rows = append(t.Rows, []any{"|" + l.numbered(&l.Requests[i]) + "|"})
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A Load says what came of sending requests to a server.
+// A Load is the result of a load run.
 type Load struct {
 	Ref string `json:"ref"`
 	*latency.Log
@@ -23,25 +23,25 @@ type Load struct {
 	SentRate     float64       `json:"sent_per_second"`
 	Percentiles  []Percentile  `json:"percentiles"`
 	Little       *LittlesLaw   `json:"littles_law,omitempty"`
-	CPUShare     float64       `json:"generator_cpu_share"` // of the cores that it could use
+	CPUShare     float64       `json:"generator_cpu_share"` // share of the CPU time that the generator could use
 	LateP99      time.Duration `json:"late_p99_ns"`
 	Doubts       hint.Texts    `json:"doubts,omitempty"`
-	Server       *LoadServer   `json:"server,omitempty"` // when it was recorded, too
+	Server       *LoadServer   `json:"server,omitempty"` // the server, if it was recorded
 
-	Slow     []SlowAnswer `json:"slowest_requests,omitempty"` // where an execution trace of the server was recorded
-	Untraced bool         `json:"untraced,omitempty"`         // there could have been one, and there is none
+	Slow     []SlowAnswer `json:"slowest_requests,omitempty"` // if an execution trace was recorded
+	Untraced bool         `json:"untraced,omitempty"`         // the run could have had a trace, but has none
 
 	Charts []Chart `json:"-"`
 }
 
-// A SlowAnswer is one of the slowest answers, and the request in the execution trace of the server that it is of.
+// A SlowAnswer is one of the slowest answers, with its request in the server's execution trace.
 type SlowAnswer struct {
 	latency.Answer
-	Request *RequestLine `json:"request,omitempty"` // nil when the trace has none of that time
-	Trace   *TraceTime   `json:"trace,omitempty"`   // it is in, where there are several
+	Request *RequestLine `json:"request,omitempty"` // nil if the trace has no such request
+	Trace   *TraceTime   `json:"trace,omitempty"`   // trace with the request, if there are several
 }
 
-// trace is the time of the trace with the request, "" where there is only one.
+// trace returns the time of the trace with the request, or "" if there is only one trace.
 func (a *SlowAnswer) trace() string {
 	if a.Trace == nil {
 		return ""
@@ -49,21 +49,20 @@ func (a *SlowAnswer) trace() string {
 	return a.Trace.String()
 }
 
-// A Percentile is how long a share of all answers took at most.
+// A Percentile is the maximum time of a share of all answers.
 type Percentile struct {
 	Percent  float64       `json:"percent"`
 	Service  time.Duration `json:"service_ns"`
 	Response time.Duration `json:"response_ns,omitempty"`
 }
 
-// LittlesLaw is how many requests were under way, once looked at and once computed: the rate of answers times how long
-// they took. Where the two differ, something was not measured right.
+// LittlesLaw is the number of requests in flight, measured and computed: rate of answers × mean time. A difference means that a measurement is wrong.
 type LittlesLaw struct {
 	Seen     float64 `json:"seen"`
 	Computed float64 `json:"computed"`
 }
 
-// Blocks shows what was asked and what came of it, times, pictures, and doubts.
+// Blocks shows counts, times, charts, and doubts.
 func (l *Load) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{[]Phrase{l.heading()}}, Facts{l.facts()}}
 	if len(l.Percentiles) > 0 {
@@ -93,7 +92,7 @@ func (l *Load) Blocks() iter.Seq[Block] {
 	for _, a := range l.Slow {
 		if a.Request != nil {
 			at := a.trace()
-			next = append(next, during(at, "request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), during(at, "requests", l.Ref).For("what slow requests have more of"))
+			next = append(next, during(at, "request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), during(at, "requests", l.Ref).For("what slow requests spend more time on"))
 			break
 		}
 	}
@@ -106,7 +105,7 @@ func (l *Load) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// slowest shows the slowest answers beside what the server did for them.
+// slowest shows the slowest answers, with the requests in the trace.
 func (l *Load) slowest() (Table, bool) {
 	if !slices.ContainsFunc(l.Slow, func(a SlowAnswer) bool { return a.Request != nil }) {
 		return Table{}, false
@@ -124,7 +123,7 @@ func (l *Load) slowest() (Table, bool) {
 		if r := a.Request; r != nil {
 			row = append(row, r.Number, Nanos(r.Took), r.Most, Share{r.Part, r.Took}, RequestWork.name(r.Handler))
 		} else {
-			row = append(row, nil, nil, "(none as long in the trace)", nil, nil)
+			row = append(row, nil, nil, "(no request this long in the trace)", nil, nil)
 		}
 		if several {
 			row = append(row, a.trace())
@@ -171,7 +170,7 @@ func (l *Load) facts() []Fact {
 	add("asked", count(l.Asked))
 	sent := []any{count(l.Sent), ", ", unit.PerSecond(l.SentRate)}
 	if l.Unsent > 0 {
-		sent = append(sent, "; ", count(l.Unsent), " were due and not sent")
+		sent = append(sent, "; ", count(l.Unsent), " were due but not sent")
 	}
 	if n := l.FailedBefore(); n > 0 {
 		sent = append(sent, "; for ", count(n), " there was no connection")
@@ -179,12 +178,12 @@ func (l *Load) facts() []Fact {
 	add("sent", sent...)
 	answered := []any{count(l.Answered), ", ", unit.PerSecond(l.AnsweredRate)}
 	if l.Unfinished > 0 {
-		answered = append(answered, "; ", count(l.Unfinished), " were under way in the end")
+		answered = append(answered, "; ", count(l.Unfinished), " were still unanswered at the end")
 	}
 	add("answered", answered...)
 	good := []any{count(l.Good), ", ", unit.PerSecond(l.GoodRate)}
 	if l.Asked > 0 {
-		good = append(good, ", ", Share{l.Good, l.Asked}, " of what was asked")
+		good = append(good, ", ", Share{l.Good, l.Asked}, " of all requests")
 	}
 	add("good", good...)
 	if l.Warm.Asked+l.Warm.Sent > 0 {
@@ -213,7 +212,7 @@ func (l *Load) facts() []Fact {
 	if h.CPU > 0 && l.Took > 0 {
 		gen := []any{Nanos(h.CPU), " of CPU"}
 		if l.CPUShare > 0 {
-			gen = append(gen, ", ", unit.Share(l.CPUShare), " of what it could use")
+			gen = append(gen, ", ", unit.Share(l.CPUShare), " of the CPU time that it could use")
 		}
 		if n := l.Sent; n > 0 {
 			gen = append(gen, ", ", Nanos(int64(h.CPU)/n), " for each request")
@@ -258,7 +257,7 @@ func (l *Load) times() Table {
 
 func percentName(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) + "%" }
 
-// outcomes lists statuses, what else was not expected, and errors.
+// outcomes lists status codes, unexpected answers, and errors.
 func (l *Load) outcomes() Table {
 	t := Table{Title: "outcomes", Columns: []Column{{Name: "what"}, {Name: "requests"}, {Name: "share"}}}
 	row := func(what string, n int64) {
@@ -289,7 +288,7 @@ func (l *Load) outcomes() Table {
 	return t
 }
 
-// causes lists the causes of errors in the order of what happens to a request, and those behind that we do not know.
+// causes sorts causes of errors by the phase of a request. Unknown causes come last.
 func (l *Load) causes() []latency.Cause {
 	var out, others []latency.Cause
 	for _, c := range latency.Causes {
@@ -306,7 +305,7 @@ func (l *Load) causes() []latency.Cause {
 	return append(out, others...)
 }
 
-// Tables returns the run by the second.
+// Tables returns a row for each second of the run.
 func (l *Load) Tables() []Table {
 	t := Table{}
 	for _, name := range []string{"from", "for", "mean", "p50", "p90", "p99", "max"} {

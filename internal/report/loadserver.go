@@ -9,10 +9,10 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A LoadServer is what the server of a load run took for its requests, as its recording has it. All amounts that are not said
-// to be of something else are of one request, on average; times are nanoseconds.
+// A LoadServer is what requests cost the server, from its recording. Amounts are means per request, unless stated otherwise; times are in
+// nanoseconds.
 type LoadServer struct {
-	From time.Duration `json:"from_ns"` // the steady part of the run, on the clock of the recording
+	From time.Duration `json:"from_ns"` // start of the steady part of the run, on the recording's clock
 	To   time.Duration `json:"to_ns"`
 
 	CPU     *ServerCPU     `json:"cpu,omitempty"`
@@ -21,67 +21,67 @@ type LoadServer struct {
 	GC      *ServerGC      `json:"gc,omitempty"`
 	Before  *ServerState   `json:"before,omitempty"` // at From
 	After   *ServerState   `json:"after,omitempty"`  // at To
-	Ended   *ServerState   `json:"ended,omitempty"`  // the last that is known of it
+	Ended   *ServerState   `json:"ended,omitempty"`  // last known state
 
 	Balance   []BalancePart  `json:"balance,omitempty"`
 	Functions []FunctionCost `json:"functions,omitempty"`
 	Left      int            `json:"functions_left_out,omitempty"`
-	Calls     []FunctionCost `json:"library_calls,omitempty"` // functions of the standard library that those call, with what they call in turn
+	Calls     []FunctionCost `json:"library_calls,omitempty"` // standard library functions that those functions call, with their callees
 	Suspects  []Suspect      `json:"leak_suspects,omitempty"`
 	Doubts    []string       `json:"doubts,omitempty"`
 	Next      []hint.Command `json:"-"`
 }
 
-// A ServerCPU is the CPU time of a request. All is Serving, Other, Collecting, Scheduling, Recording and Unseen.
+// A ServerCPU is the CPU time of a request. All is the sum of Serving, Other, Collecting, Scheduling, Recording and Unseen.
 type ServerCPU struct {
-	Requests   float64       `json:"requests"` // that were answered in the time of the profiles
-	From       time.Duration `json:"from_ns"`  // of the profiles, on the clock of the recording
+	Requests   float64       `json:"requests"` // answered during the profiles
+	From       time.Duration `json:"from_ns"`  // start of the profiles, on the recording's clock
 	To         time.Duration `json:"to_ns"`
-	For        time.Duration `json:"for_ns"` // what they are of, without what is between them
+	For        time.Duration `json:"for_ns"` // duration of the profiles, without gaps
 	Samples    int64         `json:"samples"`
 	All        float64       `json:"all_ns"`
-	Counted    bool          `json:"counted"`              // All, by the kernel; else as the profile has it
-	Sampled    float64       `json:"sampled_ns"`           // what the profile says
-	Unseen     float64       `json:"unseen_ns,omitempty"`  // what the kernel counts besides
-	Error      float64       `json:"sample_error_ns"`      // the profile would say so much more or less another time, 19 times in 20
-	Delayed    float64       `json:"delayed_ns,omitempty"` // its threads waited for a core
-	Serving    float64       `json:"serving_ns"`           // by goroutines that serve requests
-	Assisting  float64       `json:"assisting_ns"`         // of Serving: helping the garbage collector
-	Other      float64       `json:"other_ns"`             // by other goroutines
-	Collecting float64       `json:"collecting_ns"`        // garbage, in the background
-	Scheduling float64       `json:"scheduling_ns"`        // by the runtime, between goroutines
-	Recording  float64       `json:"recording_ns"`         // by the recorder inside
+	Counted    bool          `json:"counted"`              // All was counted by the kernel; otherwise it is from the profile
+	Sampled    float64       `json:"sampled_ns"`           // CPU time in the profile
+	Unseen     float64       `json:"unseen_ns,omitempty"`  // CPU time that only the kernel counted
+	Error      float64       `json:"sample_error_ns"`      // 95 % sampling error of the profile
+	Delayed    float64       `json:"delayed_ns,omitempty"` // time that threads waited for a core
+	Serving    float64       `json:"serving_ns"`           // in goroutines that serve requests
+	Assisting  float64       `json:"assisting_ns"`         // part of Serving: GC assists
+	Other      float64       `json:"other_ns"`             // in other goroutines
+	Collecting float64       `json:"collecting_ns"`        // background garbage collection
+	Scheduling float64       `json:"scheduling_ns"`        // scheduler
+	Recording  float64       `json:"recording_ns"`         // the recorder
 }
 
-// A ServerMemory is what a request allocates.
+// A ServerMemory is the allocations of a request.
 type ServerMemory struct {
 	Requests float64 `json:"requests"`
 	Bytes    float64 `json:"bytes"`
 	Objects  float64 `json:"objects"`
-	Counted  bool    `json:"counted"`       // by the runtime; else as its profile has it
-	Sampled  float64 `json:"sampled_bytes"` // what the profile says, of which functions have their shares
+	Counted  bool    `json:"counted"`       // counted by the runtime; otherwise from the profile
+	Sampled  float64 `json:"sampled_bytes"` // allocations in the profile, which has the shares of functions
 }
 
-// A ServerWaiting is how long a request waits. Blocked is in goroutines that serve requests.
+// A ServerWaiting is the waiting time of a request. Blocked is the time in goroutines that serve requests.
 type ServerWaiting struct {
 	Requests  float64 `json:"requests"`
 	Blocked   float64 `json:"blocked_ns"` // on locks and channels
-	Locks     float64 `json:"locks_ns"`   // of Blocked
+	Locks     float64 `json:"locks_ns"`   // part of Blocked
 	Contended float64 `json:"contended_ns"`
-	Queued    float64 `json:"queued_ns,omitempty"` // goroutines, for one of the GOMAXPROCS Ps
-	Off       bool    `json:"off,omitempty"`       // the server keeps no such profile
+	Queued    float64 `json:"queued_ns,omitempty"` // time that goroutines waited for a P
+	Off       bool    `json:"off,omitempty"`       // the server has no block profile
 }
 
-// A ServerGC is what the collector did in the time of the run.
+// A ServerGC is the garbage collections during the run.
 type ServerGC struct {
 	Cycles  int           `json:"cycles"`
-	Share   float64       `json:"share"`            // of the CPU time of the profiles
+	Share   float64       `json:"share"`            // of the CPU time in profiles
 	Paused  time.Duration `json:"paused_ns"`        // all pauses
 	Longest time.Duration `json:"longest_pause_ns"` // of them
 	Known   bool          `json:"pauses_known"`
 }
 
-// A ServerState is how a server is at some time.
+// A ServerState is the state of a server at some time.
 type ServerState struct {
 	At         time.Duration `json:"at_ns"`
 	RSS        int64         `json:"rss,omitempty"`
@@ -89,15 +89,15 @@ type ServerState struct {
 	Goroutines int64         `json:"goroutines,omitempty"`
 }
 
-// A BalancePart is a part of what the mean request took.
+// A BalancePart is a part of the time of the mean request.
 type BalancePart struct {
 	What  string        `json:"what"`
 	Nanos time.Duration `json:"ns"`
 	Share float64       `json:"share"`
 }
 
-// A FunctionCost is what a function costs for each request. Self is what it does by itself and through the standard library:
-// each cost is somebody's. With is with all that it calls.
+// A FunctionCost is the cost of a function per request. Self includes calls of the standard library, so that each cost belongs to a function of the
+// program. With includes all callees.
 type FunctionCost struct {
 	Name    string  `json:"name"`
 	CPU     float64 `json:"cpu_ns"`
@@ -111,10 +111,10 @@ type FunctionCost struct {
 	AllW    float64 `json:"with_calls_blocked_ns"`
 }
 
-// Grown is what grows with the requests.
+// Grown is growth in proportion to the requests.
 type Grown string
 
-// What may grow.
+// What can grow.
 const (
 	GrownGoroutines Grown = "goroutines"
 	GrownMemory     Grown = "memory"
@@ -129,7 +129,7 @@ type Suspect struct {
 	Per   float64 `json:"per_1000_requests"`
 }
 
-// blocks shows what a request costs.
+// blocks shows the cost of requests.
 func (s *LoadServer) blocks() []Block {
 	list := []Block{Title{"a request"}, Facts{s.facts()}}
 	if t := s.balance(); len(t.Rows) > 0 {
@@ -240,12 +240,12 @@ func (s *LoadServer) functions() Table {
 	return s.costs("by function", "per request: the function with the standard library that it calls, then with everything that it calls", s.Functions, true)
 }
 
-// calls lists what is called in the standard library, which is part of what its callers cost.
+// calls lists standard library functions, whose costs are part of the costs of their callers.
 func (s *LoadServer) calls() Table {
 	return s.costs("through the standard library", "part of the above, with everything that it calls", s.Calls, false)
 }
 
-// costs makes a table of what is known of functions: where there is no profile of memory or waiting, it has no such columns.
+// costs returns a table of functions. It has no columns for memory or waiting without such a profile.
 func (s *LoadServer) costs(title, summary string, functions []FunctionCost, with bool) Table {
 	t := Table{Title: title, Summary: Phrase{summary}}
 	memory, waiting := s.Memory != nil, s.Waiting != nil && !s.Waiting.Off

@@ -204,7 +204,7 @@ func (l *Look) next() []hint.Command {
 			hint.Ask("flame", refs...).For("the whole picture"),
 		}
 	}
-	out := []hint.Command{hint.Ask("top", refs...).With("cum", "").For("what is expensive, including what it calls")}
+	out := []hint.Command{hint.Ask("top", refs...).With("cum", "").For("the most expensive functions, including what they call")}
 	if l.Hottest != "" {
 		rx := simplePattern(l.Hottest)
 		out = append(out,

@@ -10,17 +10,17 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A Mem says what the memory of a process is used for: at the end, and when it was largest.
+// A Mem is the memory of a process by use, at the end and at the peak.
 type Mem struct {
 	Ref    string        `json:"ref"`
-	End    time.Duration `json:"end_ns"`  // when the last values are from
-	Peak   time.Duration `json:"peak_ns"` // when most was resident
+	End    time.Duration `json:"end_ns"`  // time of the last values
+	Peak   time.Duration `json:"peak_ns"` // time of the peak of resident memory
 	RSS    int64         `json:"rss"`
 	AtPeak int64         `json:"peak_rss"`
-	Held   bool          `json:"held,omitempty"` // what is resident is not known: these are what Go has from the system and did not give back
+	Held   bool          `json:"held,omitempty"` // resident memory is unknown: values are memory obtained from the system and not returned
 	Rows   []MemRow      `json:"rows"`
 	Limits []MemLimit    `json:"limits,omitempty"`
-	Grown  []HeapGrowth  `json:"grown,omitempty"` // what is live of allocations of functions, where there is more in the last heap profile than in the first
+	Grown  []HeapGrowth  `json:"grown,omitempty"` // functions with more live memory in the last heap profile than in the first
 	First  time.Duration `json:"first_ns,omitempty"`
 	Last   time.Duration `json:"last_ns,omitempty"`
 	Notes  hint.Texts    `json:"notes,omitempty"`
@@ -29,29 +29,29 @@ type Mem struct {
 	Charts []Chart        `json:"-"`
 }
 
-// A MemRow is one use of memory, in bytes. The rows that are not Part add up to what is resident.
+// A MemRow is one use of memory, in bytes. The rows without Part add up to the resident memory.
 type MemRow struct {
 	Use    string `json:"use"`
 	Doc    string `json:"doc"`
 	End    int64  `json:"end"`
 	AtPeak int64  `json:"peak"`
-	Part   bool   `json:"part,omitempty"` // of the row above
+	Part   bool   `json:"part,omitempty"` // part of the row above
 }
 
-// A HeapGrowth is how much was live of what a function allocated, at first and at last.
+// A HeapGrowth is the live memory allocated by a function, in the first and the last heap profile.
 type HeapGrowth struct {
 	Function string `json:"function"`
 	From     int64  `json:"from"`
 	To       int64  `json:"to"`
 }
 
-// A MemLimit is how much memory something allows.
+// A MemLimit is a memory limit.
 type MemLimit struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
 }
 
-// Blocks returns the uses as a table, with charts of them over time.
+// Blocks returns a table of uses, and charts over time.
 func (m *Mem) Blocks() iter.Seq[Block] {
 	size := &Measure{Unit: "bytes", Total: m.AtPeak}
 	t := Table{Columns: []Column{
@@ -109,42 +109,42 @@ func (m *Mem) Tables() []Table {
 	return []Table{t}
 }
 
-// A Timeline is how a run went over time.
+// A Timeline is a run over time.
 type Timeline struct {
 	Ref    string        `json:"ref"`
 	End    time.Duration `json:"end_ns"`
-	CPUs   int           `json:"cpus,omitempty"` // that the program may use; 0 when that is not known
+	CPUs   int           `json:"cpus,omitempty"` // CPUs available to the program; 0 if unknown
 	Points []TimePoint   `json:"points"`
-	Events []TimeEvent   `json:"events,omitempty"` // trouble that was looked out for
+	Events []TimeEvent   `json:"events,omitempty"` // conditions of --when that held
 	Notes  []string      `json:"notes,omitempty"`
 
 	Charts []Chart        `json:"-"`
 	Next   []hint.Command `json:"-"`
-	NoCPU  bool           `json:"-"` // nobody knows how many cores were busy
-	NoGC   bool           `json:"-"` // nor how many of them collected garbage
+	NoCPU  bool           `json:"-"` // the number of busy cores is unknown
+	NoGC   bool           `json:"-"` // the number of cores busy with garbage collection is unknown
 }
 
-// A TimePoint is what was known at a time. What is not known is left out.
+// A TimePoint has the known values at a time.
 type TimePoint struct {
 	At         time.Duration `json:"at_ns"`
-	CPU        float64       `json:"cpus,omitempty"`    // that were busy since the point before
-	GC         float64       `json:"gc_cpus,omitempty"` // of those, with collecting garbage
+	CPU        float64       `json:"cpus,omitempty"`    // mean busy cores since the previous point
+	GC         float64       `json:"gc_cpus,omitempty"` // mean cores busy with garbage collection
 	RSS        int64         `json:"rss,omitempty"`
-	Heap       int64         `json:"heap,omitempty"` // objects, dead ones too
+	Heap       int64         `json:"heap,omitempty"` // heap objects, including dead ones
 	Goal       int64         `json:"goal,omitempty"` // heap size at which collecting ends
-	Live       int64         `json:"live,omitempty"` // heap that the last collection left
+	Live       int64         `json:"live,omitempty"` // live heap after the last collection
 	Alloc      float64       `json:"alloc_bytes_per_second,omitempty"`
 	Goroutines int64         `json:"goroutines,omitempty"`
 	Threads    int64         `json:"threads,omitempty"`
 }
 
-// A TimeEvent is trouble, with what there is to say of it in words.
+// A TimeEvent is a condition that held, with its description.
 type TimeEvent struct {
 	recording.Event
 	Text string `json:"text"`
 }
 
-// NewTimeEvent returns an event with its words.
+// NewTimeEvent returns an event with its description.
 func NewTimeEvent(e recording.Event) TimeEvent { return TimeEvent{e, trouble(&e)} }
 
 // Blocks returns the charts.
@@ -170,10 +170,10 @@ func (t *Timeline) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// timeRows is how many of the points a table for people has.
+// timeRows is the maximum number of points in the table for people.
 const timeRows = 20
 
-// table returns some of the points, at about equal distances, with what is known of any.
+// table returns some of the points, at about equal distances, and only columns with values.
 func (t *Timeline) table() Table {
 	size := &Measure{Unit: "bytes"}
 	var rss, heap, goal, goroutines, threads bool
@@ -183,7 +183,7 @@ func (t *Timeline) table() Table {
 		goroutines, threads = goroutines || p.Goroutines > 0, threads || p.Threads > 0
 		size.Total = max(size.Total, p.RSS, p.Heap, p.Goal)
 	}
-	// What is not known at one time stays empty. A process that has ended uses no memory, but it may be there until its parent has seen that.
+	// Unknown values are empty. A process that has ended uses no memory, but exists until its parent waits for it.
 	known := func(n int64, v any) any {
 		if n == 0 {
 			return ""
@@ -236,5 +236,5 @@ func (t *Timeline) Tables() []Table {
 	return []Table{out}
 }
 
-// decimal is a number with a fraction, as programs read it.
+// decimal formats a fraction for programs.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,13 +1,13 @@
 package report
 
-// An Origin says whose code a frame is.
+// An Origin is the owner of a frame's code.
 type Origin string
 
-// The origins there are. "" is that of a frame that stands for several of them.
+// The origins. A frame that stands for several frames may have "".
 const (
-	OwnCode    Origin = "own"     // the module that the program is of
+	OwnCode    Origin = "own"     // the module of the program
 	StdLibrary Origin = "std"     // the standard library
 	Dependency Origin = "dep"     // other modules
 	GoRuntime  Origin = "runtime" // the runtime of Go with its garbage collector
-	Foreign    Origin = "other"   // no Go, or not known
+	Foreign    Origin = "other"   // not Go, or unknown
 )

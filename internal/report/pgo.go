@@ -8,29 +8,29 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// PGO says what is in a profile for go build -pgo.
+// PGO is the contents of a profile for go build -pgo.
 type PGO struct {
 	File      string     `json:"file,omitempty"`
 	Size      int64      `json:"size"`
-	Calls     int        `json:"calls"`      // that the compiler finds in all that was read: of a function on a line of another
-	Hot       int        `json:"hot"`        // of these, that it takes for hot
-	KeptCalls int        `json:"kept_calls"` // that are in the file
+	Calls     int        `json:"calls"`      // calls in all inputs that the compiler reads: from a line of a function to another function
+	Hot       int        `json:"hot"`        // calls that the compiler treats as hot
+	KeptCalls int        `json:"kept_calls"` // calls in the file
 	KeptHot   int        `json:"kept_hot"`
-	Kept      float64    `json:"kept"` // share of the weight of all calls that is in the file
+	Kept      float64    `json:"kept"` // share of the weight of all calls
 	Inputs    []PGOInput `json:"inputs"`
 	Notes     hint.Texts `json:"notes,omitempty"`
 }
 
-// A PGOInput is one of the profiles that it was made of.
+// A PGOInput is one of the merged profiles.
 type PGOInput struct {
 	Ref     string        `json:"ref"`
 	Samples int64         `json:"samples"`
 	CPU     time.Duration `json:"cpu_ns"`
-	Cores   float64       `json:"cores"` // on average; 0 is not known
-	Share   float64       `json:"share"` // of the profile
+	Cores   float64       `json:"cores"` // mean cores; 0 if unknown
+	Share   float64       `json:"share"` // share of the merged profile
 }
 
-// Blocks returns what the compiler will see, and the inputs as a table.
+// Blocks returns a summary of the file, and a table of inputs.
 func (p *PGO) Blocks() iter.Seq[Block] {
 	head := Phrase{}
 	if p.File != "" {

@@ -12,35 +12,35 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// Privacy is what somebody sees who gets a recording or a profile, beside what was measured.
+// Privacy is what a recording or profile reveals to others, besides measurements.
 type Privacy struct {
 	Ref          string             `json:"ref"`
-	Recording    bool               `json:"recording"`          // false is a bare profile
-	KeepsSecrets bool               `json:"keeps_secrets"`      // what looks like a secret was not replaced
-	Stripped     bool               `json:"stripped,omitempty"` // it was made without what tells of the machine and its user
+	Recording    bool               `json:"recording"`          // false for a bare profile
+	KeepsSecrets bool               `json:"keeps_secrets"`      // possible secrets were kept
+	Stripped     bool               `json:"stripped,omitempty"` // it was stripped of data about the machine and its user
 	Command      []string           `json:"command,omitempty"`  // arguments
 	Target       string             `json:"target,omitempty"`   // URL or process
-	Dir          string             `json:"dir,omitempty"`      // where it was started
-	Users        []string           `json:"users,omitempty"`    // names in paths
+	Dir          string             `json:"dir,omitempty"`      // working directory
+	Users        []string           `json:"users,omitempty"`    // user names in paths
 	Machine      *recording.Machine `json:"machine,omitempty"`
-	Program      *recording.Program `json:"program,omitempty"`       // with its environment, build and revision
-	Changes      *recording.Changes `json:"changes,omitempty"`       // in the tree that it was built in
-	Sources      []PrivacyFolder    `json:"sources,omitempty"`       // whose files are in the recording
-	Folders      []PrivacyFolder    `json:"folders,omitempty"`       // whose files profiles name
+	Program      *recording.Program `json:"program,omitempty"`       // with environment, build and revision
+	Changes      *recording.Changes `json:"changes,omitempty"`       // uncommitted changes of its source tree
+	Sources      []PrivacyFolder    `json:"sources,omitempty"`       // folders of the source files in the recording
+	Folders      []PrivacyFolder    `json:"folders,omitempty"`       // folders of the files that profiles name
 	Labels       []PrivacyLabel     `json:"labels,omitempty"`        // of samples
 	Numbers      []string           `json:"number_labels,omitempty"` // keys of labels that are numbers
-	Packages     []string           `json:"packages,omitempty"`      // whose functions profiles name; without those of Go itself
+	Packages     []string           `json:"packages,omitempty"`      // packages of the functions that profiles name, except those of Go itself
 	Dependencies []string           `json:"dependencies,omitempty"`  // modules with their versions
 	Programs     []string           `json:"programs,omitempty"`      // and libraries
 	Comments     []string           `json:"comments,omitempty"`      // in profiles
 	URLs         []string           `json:"urls,omitempty"`          // in profiles
 	Texts        []PrivacyText      `json:"texts,omitempty"`         // other files
 	Notes        []string           `json:"notes,omitempty"`
-	Unread       []string           `json:"unread,omitempty"`     // profiles that could not be looked through
-	Incomplete   bool               `json:"incomplete,omitempty"` // there is more than can be listed
+	Unread       []string           `json:"unread,omitempty"`     // profiles that could not be read
+	Incomplete   bool               `json:"incomplete,omitempty"` // the lists are not complete
 }
 
-// A PrivacyFolder is a folder and how many of its files are seen.
+// A PrivacyFolder is a folder, and the number of its files.
 type PrivacyFolder struct {
 	Folder string `json:"folder"`
 	Files  int    `json:"files"`
@@ -49,9 +49,9 @@ type PrivacyFolder struct {
 // A PrivacyLabel is the key of a label.
 type PrivacyLabel struct {
 	Key      string   `json:"key"`
-	Values   int      `json:"values"` // different ones
+	Values   int      `json:"values"` // number of distinct values
 	Examples []string `json:"examples"`
-	Masked   bool     `json:"masked,omitempty"` // values that look like secrets were replaced
+	Masked   bool     `json:"masked,omitempty"` // possible secrets were replaced
 }
 
 // A PrivacyText is a file of a recording.
@@ -60,7 +60,7 @@ type PrivacyText struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// mostListed is how many rows of a kind are shown. JSON has them all.
+// mostListed is the maximum number of rows of a kind for people. JSON has all.
 const mostListed = 20
 
 // Blocks returns the report in the shapes that renderers know.
@@ -180,7 +180,7 @@ func pairsOf(of map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-// listed writes the first of some words, and how many more there are.
+// listed joins the first words, and counts the rest.
 func listed(words []string) string {
 	const most = 20
 	if n := len(words) - most; n > 0 {

@@ -96,7 +96,7 @@ func (d *RequestDiff) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	list = append(list, Commands{Title: "try next", Items: []hint.Command{
-		during(d.At, string(d.Work)+"s", d.Ref).For("what the slow " + string(d.Work) + "s of this one have more of"),
+		during(d.At, string(d.Work)+"s", d.Ref).For("what the slow " + string(d.Work) + "s of this one spend more time on"),
 		hint.Ask("diff", d.Base, d.Ref).With("metric", "blocked").For("where goroutines waited, before and now"),
 	}})
 	return blocks(list)

@@ -6,17 +6,17 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// A Work is what a program does over and over, and what is looked at one by one.
+// A Work is a kind of work that a program repeats.
 type Work string
 
-// The work that can be found in an execution trace.
+// The kinds of work in an execution trace.
 const (
-	RequestWork Work = "request" // that a server answers
-	TaskWork    Work = "task"    // that runtime/trace was told of
-	RegionWork  Work = "region"  // the same, on one goroutine
+	RequestWork Work = "request" // requests that a server answers
+	TaskWork    Work = "task"    // tasks of runtime/trace
+	RegionWork  Work = "region"  // regions of runtime/trace, each on one goroutine
 )
 
-// named is what the name of such work is called.
+// named is the column with names of such work.
 func (w Work) named() string {
 	if w == RequestWork {
 		return "handler"
@@ -24,7 +24,7 @@ func (w Work) named() string {
 	return string(w)
 }
 
-// Requests are the requests, tasks or regions that were found in an execution trace. Times are in nanoseconds.
+// Requests are the requests, tasks or regions in an execution trace. Times are in nanoseconds.
 type Requests struct {
 	Work     Work          `json:"work"`
 	Ref      string        `json:"ref"`
@@ -32,12 +32,12 @@ type Requests struct {
 	Length   int64         `json:"length_nanos"`
 	Of       int           `json:"requests"`
 	Handlers []HandlerRow  `json:"handlers"`
-	Whats    []string      `json:"causes"` // what the numbers of a split are about
+	Whats    []string      `json:"causes"` // meaning of the numbers in a split
 	Tail     *RequestTail  `json:"tail,omitempty"`
 	Slowest  []RequestLine `json:"slowest"`
-	Unnamed  int           `json:"unnamed,omitempty"` // requests in which nothing happened that leaves a stack
+	Unnamed  int           `json:"unnamed,omitempty"` // requests without an event that has a stack, so their handler is unknown
 
-	Unfinished int         `json:"unfinished,omitempty"` // begun before the trace, or not ended by its end
+	Unfinished int         `json:"unfinished,omitempty"` // began before the trace, or did not end in it
 	Traces     []TraceTime `json:"traces,omitempty"`     // of the recording, where it has several
 	Notes      []string    `json:"notes,omitempty"`
 }
@@ -45,8 +45,8 @@ type Requests struct {
 // A HandlerRow is the requests of one handler.
 type HandlerRow struct {
 	Handler    string  `json:"handler,omitempty"`
-	Latencies          // of requests that began and ended in the trace, where there are some
-	Unfinished int     `json:"unfinished,omitempty"` // that did not
+	Latencies          // of requests that began and ended in the trace, if there are any
+	Unfinished int     `json:"unfinished,omitempty"` // requests that did not
 	Total      int64   `json:"total_nanos"`
 	Split      []int64 `json:"split_nanos"`
 }
@@ -57,23 +57,23 @@ type RequestLine struct {
 	At      int64  `json:"at_nanos"`
 	Took    int64  `json:"took_nanos"`
 	Handler string `json:"handler,omitempty"`
-	Most    string `json:"most"` // what most of its time went into
+	Most    string `json:"most"` // the part with most of its time
 	Part    int64  `json:"most_nanos"`
 	Begun   bool   `json:"begun_before,omitempty"` // it began before the trace
-	Open    bool   `json:"not_ended,omitempty"`    // it had not ended by the end of the trace
+	Open    bool   `json:"not_ended,omitempty"`    // it did not end in the trace
 }
 
-// A RequestTail says what slow requests have more of than those around the median, per request.
+// A RequestTail says what slow requests spend more time on than those around the median, per request.
 type RequestTail struct {
 	Slow       int           `json:"slow_requests"`
-	Of         int           `json:"of_slow_requests"` // the slowest, of which Slow are looked at
+	Of         int           `json:"of_slow_requests"` // number of slow requests, of which Slow are analyzed
 	Middle     int           `json:"middle_requests"`
 	SlowTook   int64         `json:"slow_nanos"`
 	MiddleTook int64         `json:"middle_nanos"`
 	Causes     []TailCauseOf `json:"causes"`
 }
 
-// A TailCauseOf is what time goes into: on the goroutine of the request, or on others of a kind that it waited for.
+// A TailCauseOf is what time was spent on: on the goroutine of the request, or on other goroutines that it waited for.
 type TailCauseOf struct {
 	What   string `json:"what"`
 	Kind   string `json:"goroutine,omitempty"`
@@ -81,7 +81,7 @@ type TailCauseOf struct {
 	Middle int64  `json:"middle_nanos"`
 }
 
-// noHandler is the row of requests whose handler is not known.
+// noHandler is the name of the row for unknown handlers.
 const noHandler = "(no handler seen)"
 
 func (w Work) name(name string) any {
@@ -94,7 +94,7 @@ func (w Work) name(name string) any {
 	return Name{Text: name}
 }
 
-// summary says what is compared.
+// summary describes the compared requests.
 func (t *RequestTail) summary(work Work) Phrase {
 	slow := Phrase{"the slowest ", t.Slow}
 	if t.Slow < t.Of {
@@ -103,7 +103,7 @@ func (t *RequestTail) summary(work Work) Phrase {
 	return append(slow, ", ", Nanos(t.SlowTook), " each, beside ", t.Middle, " around the median, ", Nanos(t.MiddleTook), " each; times are per ", string(work))
 }
 
-// Blocks shows the handlers, what the slow requests have more of, and the slowest.
+// Blocks shows the handlers, what slow requests spend more time on, and the slowest requests.
 func (r *Requests) Blocks() iter.Seq[Block] {
 	list := []Block{Heading{[]Phrase{{counted(r.Of, string(r.Work)), " in ", Nanos(r.Length), " of trace"}}}}
 	h := Table{Title: r.Work.named() + "s", Columns: []Column{
@@ -138,7 +138,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	}
 	if t := r.Tail; t != nil {
 		tail := Table{
-			Title:   "what the slow " + string(r.Work) + "s have more of",
+			Title:   "what the slow " + string(r.Work) + "s spend more time on",
 			Summary: t.summary(r.Work),
 			Columns: []Column{{Name: "more", Unit: nanos}, {Name: "slow", Unit: nanos}, {Name: "median", Unit: nanos}, {Name: "what"}, {Name: "in goroutines of"}},
 		}
@@ -185,7 +185,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// A RequestPath is what the time of one request, task or region went into, through all goroutines that it waited for. Times are in nanoseconds.
+// A RequestPath is what a request, task or region spent its time on, across all goroutines that it waited for. Times are in nanoseconds.
 type RequestPath struct {
 	Work Work   `json:"work"`
 	Ref  string `json:"ref"`
@@ -200,7 +200,7 @@ type RequestPath struct {
 
 // A PathSegment is a part of the time of a request.
 type PathSegment struct {
-	At        int64  `json:"at_nanos"` // since the request began
+	At        int64  `json:"at_nanos"` // from the start of the request
 	Took      int64  `json:"took_nanos"`
 	What      string `json:"what"`
 	Goroutine int64  `json:"goroutine"`
@@ -208,10 +208,10 @@ type PathSegment struct {
 	Function  string `json:"function,omitempty"`
 	File      string `json:"file,omitempty"`
 	Line      int    `json:"line,omitempty"`
-	Depth     int    `json:"depth"` // 0 is the request's goroutine, 1 one that it waited for
+	Depth     int    `json:"depth"` // 0 on the goroutine of the request, 1 on one that it waited for, and so on
 }
 
-// A RequestGoroutine is a goroutine that had a part in a request.
+// A RequestGoroutine is a goroutine that contributed to a request.
 type RequestGoroutine struct {
 	Goroutine int64  `json:"goroutine"`
 	Kind      string `json:"started_as"`
@@ -219,7 +219,7 @@ type RequestGoroutine struct {
 	Own       bool   `json:"own,omitempty"`
 }
 
-// Blocks shows the segments in the order of time, and the goroutines.
+// Blocks shows the segments in order of time, and the goroutines.
 func (r *RequestPath) Blocks() iter.Seq[Block] {
 	head := Phrase{string(r.Work), " ", r.Number, Sep{}, Nanos(r.Took), " from ", Nanos(r.At), " on"}
 	if r.Handler != "" {
@@ -259,7 +259,7 @@ func (r *RequestPath) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
-// A Blame says who ended the waits at some functions, and how long these had lasted. Times are in nanoseconds.
+// A Blame is the wakers that ended waits in some functions, and how long these waits were. Times are in nanoseconds.
 type Blame struct {
 	Ref   string     `json:"ref"`
 	Arg   string     `json:"functions"`
@@ -275,14 +275,14 @@ type BlameRow struct {
 	Waker   string `json:"waker"` // function, or timer, network, runtime
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
-	Kind    string `json:"goroutine,omitempty"` // that it is in: the function it was started with
+	Kind    string `json:"goroutine,omitempty"` // start function of its goroutine
 	Waits   int64  `json:"waits"`
 	Total   int64  `json:"total_nanos"`
 	Longest int64  `json:"longest_nanos"`
 	At      int64  `json:"longest_at_nanos"`
 }
 
-// Blocks shows the wakers, the one with the longest waits first.
+// Blocks shows the wakers, longest waits first.
 func (b *Blame) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
 		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "ended by"}, {Name: "line", Path: true}, {Name: "in goroutines of"},

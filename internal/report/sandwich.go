@@ -54,7 +54,7 @@ func (s *Sandwich) Blocks() iter.Seq[Block] {
 				return
 			}
 		}
-		if !yield(Title{"called by, each caller below what it calls"}) {
+		if !yield(Title{"callers, each below the function that it calls"}) {
 			return
 		}
 		for b := range callers.Blocks() {

@@ -9,34 +9,34 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 )
 
-// Symptoms are what is unusual about a run, the most serious first.
+// Symptoms lists what is unusual about a run, most serious first.
 type Symptoms struct {
 	Ref      string        `json:"ref"`
 	Length   time.Duration `json:"length_ns"`
 	Symptoms []Symptom     `json:"symptoms"`
-	Unknown  []SymptomKind `json:"unknown,omitempty"` // what the recording does not tell
+	Unknown  []SymptomKind `json:"unknown,omitempty"` // kinds for which the recording has no data
 	Notes    []string      `json:"notes,omitempty"`
 }
 
-// A SymptomKind is what is unusual.
+// A SymptomKind is a kind of symptom.
 type SymptomKind string
 
 // The kinds of symptoms.
 const (
-	SymptomEnded      SymptomKind = "ended"      // the program ended otherwise than by itself
-	SymptomTrouble    SymptomKind = "trouble"    // what was looked out for happened
-	SymptomLimit      SymptomKind = "limit"      // memory came near its limit
+	SymptomEnded      SymptomKind = "ended"      // the program crashed or was killed
+	SymptomTrouble    SymptomKind = "trouble"    // a condition of --when held
+	SymptomLimit      SymptomKind = "limit"      // memory came close to its limit
 	SymptomLeaked     SymptomKind = "leaked"     // goroutines are blocked forever: nothing can wake them
 	SymptomStuck      SymptomKind = "stuck"      // goroutines were blocked at one place from the first snapshot to the last
-	SymptomGoroutines SymptomKind = "goroutines" // there were more and more
+	SymptomGoroutines SymptomKind = "goroutines" // the number of goroutines grew
 	SymptomMemory     SymptomKind = "memory"     // the live heap grew
-	SymptomGC         SymptomKind = "gc"         // collecting garbage takes much of the CPU time
+	SymptomGC         SymptomKind = "gc"         // garbage collection takes much of the CPU time
 	SymptomCores      SymptomKind = "cores"      // threads waited for a core
 	SymptomLocks      SymptomKind = "locks"      // goroutines waited for locks
 )
 
-// A Symptom is one of them. What its numbers are depends on its kind: of growth the first and the last value, of times a part and what it is
-// compared with.
+// A Symptom is an unusual fact about a run. Its numbers depend on the kind: the first and last value of something that grows, or a part and its
+// whole.
 type Symptom struct {
 	Kind  SymptomKind `json:"kind"`
 	From  int64       `json:"from,omitempty"`
@@ -46,10 +46,10 @@ type Symptom struct {
 	Name  string      `json:"name,omitempty"`  // of a limit, of trouble, of what goroutines wait for, or how the program ended
 	Where string      `json:"where,omitempty"` // function that has most of it
 
-	Next hint.Command `json:"-"` // shows more
+	Next hint.Command `json:"-"` // a command that shows more
 }
 
-// Phrase says what the symptom is.
+// Phrase describes the symptom.
 func (s *Symptom) Phrase() Phrase {
 	bytes := func(n int64) Value { return Value{n, &Measure{Unit: "bytes"}} }
 	var out Phrase
@@ -102,7 +102,7 @@ var (
 type namedSymptom struct {
 	kind SymptomKind
 	name string
-	rare bool // few recordings tell, so that it is not missed
+	rare bool // only few recordings have such data
 }
 
 // names returns the names of those of a list that are known, or those that are not and could be.
@@ -115,7 +115,7 @@ func (s *Symptoms) names(list []namedSymptom, known bool, before string) (names 
 	return names
 }
 
-// nothing says what was looked for and not found.
+// nothing describes what was checked and found normal.
 func (s *Symptoms) nothing() string {
 	or := func(list []string) string {
 		if last := len(list) - 1; last > 0 {

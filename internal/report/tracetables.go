@@ -2,7 +2,7 @@ package report
 
 import "strconv"
 
-// Answers about execution traces, for programs: what people read as a sentence is a row of numbers.
+// Tables of trace answers for programs. They have numbers where people read a sentence.
 
 // A row is a table with one row of numbers.
 type row struct{ t Table }
@@ -29,7 +29,7 @@ func (r *row) latencies(name string, l Latencies) *row {
 	return r.nanos(name+" p50", l.P50).nanos(name+" p90", l.P90).nanos(name+" p99", l.P99).nanos(name+" max", l.Max)
 }
 
-// tablesOf returns the tables that an answer has for people.
+// tablesOf returns the tables of the answer for people.
 func tablesOf(of Report) (list []Table) {
 	for b := range of.Blocks() {
 		if t, ok := b.(Table); ok {
@@ -39,7 +39,7 @@ func tablesOf(of Report) (list []Table) {
 	return list
 }
 
-// Tables returns all numbers of the overview in a row, what GC left of the Ps, and the tables that people see.
+// Tables returns all numbers of the overview in one row, mutator utilization, and the tables for people.
 func (e *Execution) Tables() []Table {
 	var r row
 	r.nanos("from", e.From).nanos("length", e.Length).count("events", e.Events).count("Ps", int64(e.Procs))
@@ -48,7 +48,7 @@ func (e *Execution) Tables() []Table {
 	if e.OnCPU > 0 {
 		r.nanos("CPU time of the process", e.OnCPU)
 	} else {
-		r.text(Column{Name: "CPU time of the process", Unit: nanos}, "") // not known
+		r.text(Column{Name: "CPU time of the process", Unit: nanos}, "") // unknown
 	}
 	r.count("goroutines created", e.Born).count("goroutines at the end", int64(e.Left))
 	r.nanos("running", e.Running).nanos("ready", e.Ready).nanos("in system calls", e.Syscall).nanos("blocked", e.Blocked).nanos("waiting for work", e.Idle)
@@ -67,14 +67,14 @@ func (e *Execution) Tables() []Table {
 	return append(list, tablesOf(e)...)
 }
 
-// Tables returns the sums in a row, and what was waited for.
+// Tables returns the sums in one row, and the places.
 func (x *Idle) Tables() []Table {
 	var r row
 	r.nanos("length", x.Length).nanos("P time", x.Capacity).nanos("Ps idle", x.Idle).nanos("nothing ran at all", x.All).nanos("idle while ready", x.Ready)
 	return append([]Table{r.t}, tablesOf(x)...)
 }
 
-// Tables returns where the goroutine comes from, the time of each state, and its spans.
+// Tables returns the origin of the goroutine, the time of each state, and its spans.
 func (g *Goroutine) Tables() []Table {
 	var r row
 	r.count("goroutine", g.ID).text(Column{Name: "started as"}, Name{Text: g.Kind}).nanos("from", g.From).nanos("to", g.To)

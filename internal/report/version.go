@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Version says which hone this is, and how it was built.
+// Version is the version and build of hone.
 type Version struct {
-	Version  string     `json:"version"`            // of the module, or (devel)
-	Revision string     `json:"revision,omitempty"` // commit; "" where the build does not say
-	Modified bool       `json:"modified,omitempty"` // there were changes that are not in the commit
+	Version  string     `json:"version"`            // module version, or (devel)
+	Revision string     `json:"revision,omitempty"` // commit; "" if unknown
+	Modified bool       `json:"modified,omitempty"` // there were uncommitted changes
 	Date     *time.Time `json:"date,omitempty"`     // of the commit
 	Go       string     `json:"go"`
 	OS       string     `json:"os"`

@@ -8,35 +8,35 @@ import (
 	"github.com/hone-perf/hone/internal/escape"
 )
 
-// WhyAlloc is everything that is known about a line, or about the lines of a function. It is the answer of why-alloc.
+// WhyAlloc is everything that is known about the allocations of a line or function.
 type WhyAlloc struct {
 	Asked    string      `json:"asked"`
 	Go       string      `json:"go,omitempty"` // version of the compiler
 	Function string      `json:"function,omitempty"`
-	Inlining string      `json:"inlining,omitempty"` // of the function, in the compiler's words
-	Costs    string      `json:"costs,omitempty"`    // what they are of
+	Inlining string      `json:"inlining,omitempty"` // inlining of the function, in the compiler's words
+	Costs    string      `json:"costs,omitempty"`    // source of the costs
 	Lines    []LineStory `json:"lines"`
 	Notes    []string    `json:"notes,omitempty"`
 }
 
-// A LineStory is what is known about a line.
+// A LineStory is everything about one line.
 type LineStory struct {
 	Place
 	Text     string          `json:"text"`
 	Costs    []LineCost      `json:"costs,omitempty"`
-	Heap     []HeapStory     `json:"heap,omitempty"`    // values that go to the heap here
-	Inlined  []HeapStory     `json:"inlined,omitempty"` // values of this line that go to the heap where it was inlined
+	Heap     []HeapStory     `json:"heap,omitempty"`    // values that escape to the heap here
+	Inlined  []HeapStory     `json:"inlined,omitempty"` // values of this line that escape after inlining elsewhere
 	Stays    []string        `json:"stays,omitempty"`   // values that do not escape
-	Calls    []escape.Remark `json:"calls,omitempty"`   // that were inlined, or were not
+	Calls    []escape.Remark `json:"calls,omitempty"`   // calls with a remark about inlining
 	Bounds   int             `json:"bounds_checks"`
 	Slices   int             `json:"slice_checks"`
 	Nils     int             `json:"nil_checks"`
-	Runtime  []RuntimeCall   `json:"runtime,omitempty"` // calls that allocate or copy
+	Runtime  []RuntimeCall   `json:"runtime,omitempty"` // runtime calls that allocate or copy
 	Code     []Instruction   `json:"code,omitempty"`
-	CodeFrom string          `json:"code_from,omitempty"` // what was built for the machine code
+	CodeFrom string          `json:"code_from,omitempty"` // the program with this machine code
 }
 
-// A LineCost is what a line costs by one measure.
+// A LineCost is the cost of a line in one metric.
 type LineCost struct {
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"`
@@ -45,11 +45,11 @@ type LineCost struct {
 	Total  int64  `json:"total"`
 }
 
-// A HeapStory is why a value is on the heap.
+// A HeapStory explains why a value is on the heap.
 type HeapStory struct {
 	escape.Story
 	At      escape.Place   `json:"at"`
-	Through []escape.Place `json:"through,omitempty"` // bodies that were inlined at that place
+	Through []escape.Place `json:"through,omitempty"` // functions inlined at that place
 }
 
 // A RuntimeCall is a call of the runtime in the machine code of a line.
@@ -58,7 +58,7 @@ type RuntimeCall struct {
 	Does     string `json:"does"`
 }
 
-// Blocks tells the story line by line.
+// Blocks explains line by line.
 func (w *WhyAlloc) Blocks() iter.Seq[Block] {
 	h := Heading{Lines: []Phrase{}}
 	if w.Function != "" {
@@ -145,7 +145,7 @@ func (l *LineStory) blocks() []Block {
 	return out
 }
 
-// below says that what a line calls allocates, where the costs say so.
+// below mentions allocations in callees, if the costs show them.
 func (l *LineStory) below() string {
 	for _, c := range l.Costs {
 		if strings.HasPrefix(c.Metric, "alloc_") && c.Cum > c.Flat {
@@ -155,7 +155,7 @@ func (l *LineStory) below() string {
 	return ""
 }
 
-// tell writes why a value is on the heap. Places on the line itself need no mention.
+// tell explains why a value is on the heap. It omits places on the line itself.
 func (h *HeapStory) tell(b *strings.Builder, before string, here Place) {
 	fmt.Fprintf(b, "  %s%s is on the heap", before, h.What)
 	if n := len(h.Through); n > 0 && before == "" {

@@ -34,7 +34,7 @@ func TestNamesOfSecrets(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatAreSecretsAreReplaced(t *testing.T) {
+func TestSecretArgumentsAreReplaced(t *testing.T) {
 	for _, c := range []struct{ in, want []string }{
 		{[]string{"app", "--password=hunter2", "-v"}, []string{"app", "--password=…", "-v"}},
 		{[]string{"app", "--api-key", "abc", "in.txt"}, []string{"app", "--api-key", "…", "in.txt"}},
@@ -94,7 +94,7 @@ func TestTextsWithSecretsKeepTheRest(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestHarmlessTextStays(t *testing.T) {
 	h := new(secret.Hider)
 	for _, in := range []string{
 		"panic: invalid token: unexpected end of input",
@@ -132,7 +132,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-func TestWhatWasFoundByNameIsHiddenEverywhere(t *testing.T) {
+func TestNamedSecretIsHiddenEverywhere(t *testing.T) {
 	h := new(secret.Hider)
 	h.Args([]string{"app", "--password", "correct-horse-1", "--session=production", "--pwd=ab1"})
 	const in, want = `connect("db", "correct-horse-1") in production ab1`, `connect("db", "…") in production ab1`

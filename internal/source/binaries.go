@@ -22,8 +22,7 @@ func IsBinary(name string) bool {
 	return true
 }
 
-// locate returns p with the files of its mappings replaced by programs that are on this machine, and the servers that
-// can name its addresses.
+// locate returns p with local programs in place of the files of its mappings, and the servers that can symbolize its addresses.
 func (o *Options) locate(p *profile.Profile, from string) (*profile.Profile, servers) {
 	t := p.Tables
 	t.Mappings = slices.Clone(t.Mappings)
@@ -33,7 +32,7 @@ func (o *Options) locate(p *profile.Profile, from string) (*profile.Profile, ser
 		}
 	}
 	if len(t.Mappings) == 0 {
-		// Old Go profiles have none, yet their addresses can be named from a program that is not moved when loaded.
+		// Mappings of old Go profiles have no start, but a program that is not relocated can still be symbolized.
 		t.Mappings = []profile.Mapping{{ID: 1}}
 		t.Locations = slices.Clone(t.Locations)
 		for i := range t.Locations {
@@ -57,7 +56,7 @@ func (o *Options) locate(p *profile.Profile, from string) (*profile.Profile, ser
 			key = m.File
 		}
 		if key == "" {
-			// The address stands for the file until names have been asked for.
+			// The address of the server stands for the file until it has been asked.
 			m.File = from
 			key = from
 		}
@@ -66,13 +65,13 @@ func (o *Options) locate(p *profile.Profile, from string) (*profile.Profile, ser
 	return p.WithTables(t), known
 }
 
-// forgetServers undoes the stand-ins that locate has put into mappings.
+// forgetServers removes the addresses that locate has put into mappings.
 func (o *Options) forgetServers(p *profile.Profile) *profile.Profile {
 	t := p.Tables
 	t.Mappings = slices.Clone(t.Mappings)
 	for i := range t.Mappings {
 		m := &t.Mappings[i]
-		volume := filename.Volume(m.File) // C: is no scheme of a URL
+		volume := filename.Volume(m.File) // C: is not a URL scheme
 		if o.PProf {
 			volume = filepath.VolumeName(m.File)
 		}
@@ -86,7 +85,7 @@ func (o *Options) forgetServers(p *profile.Profile) *profile.Profile {
 	return p.WithTables(t)
 }
 
-// find looks for the program of a mapping in the binary path, where symbol servers, perf and gdb put them.
+// find looks for the program of a mapping in the binary path, with the folder layouts of symbol servers, perf and gdb.
 func (o *Options) find(m *profile.Mapping) string {
 	file := strings.TrimPrefix(filename.Key(m.File), filename.Key(filename.Volume(m.File)))
 	base, parent := filename.Base(m.File), path.Dir(file)
@@ -120,7 +119,7 @@ func (o *Options) find(m *profile.Mapping) string {
 				continue
 			}
 			if build != "" {
-				// Nobody can say whether it is the right one.
+				// Without a build ID it may be another build.
 				o.say("Ignoring local file %s: build-id mismatch (%s != )", name, build)
 				continue
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/hone-perf/hone/internal/source/objfile"
 )
 
-// Code finds the machine code of the programs that a profile names: in programs on this machine, and in the recordings that the
-// profile is of, which keep that of their hottest functions.
+// Code finds the machine code of the programs in a profile: in programs on this machine, and in the recordings of the profile, which have the code of
+// their hottest functions.
 func (o *Options) Code(of ...*recording.Recording) recording.Code {
 	return &programs{
 		binary: o.Binary, of: of,
@@ -20,9 +20,9 @@ func (o *Options) Code(of ...*recording.Recording) recording.Code {
 	}
 }
 
-// programs are opened when they are asked for, and stay open: one question follows another.
+// opened programs, kept for later questions
 type programs struct {
-	binary string // that the user has named for the program of a recording
+	binary string // the program of a recording, named by the user
 	of     []*recording.Recording
 
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ type programs struct {
 func (p *programs) Object(m *profile.Mapping) (recording.Object, error) {
 	here, err := p.here(m)
 	if err == nil && m.BuildID != "" && here.BuildID() == m.BuildID {
-		return here, nil // all of it, for sure
+		return here, nil // the same build, with all of its code
 	}
 	kept := p.keptOf(m)
 	switch {
@@ -43,7 +43,7 @@ func (p *programs) Object(m *profile.Mapping) (recording.Object, error) {
 		return here, nil
 	}
 	out := &keptObject{Kept: kept, base: kept.Base(m.Start), whole: here}
-	if err != nil || here.base != out.base { // which is another program then
+	if err != nil || here.base != out.base { // it is another program then
 		out.whole = nil
 		out.lack = &recording.NoCodeError{Gap: recording.NotKept, File: m.File, Err: err}
 		if err == nil {
@@ -75,14 +75,14 @@ func (p *programs) here(m *profile.Mapping) (*object, error) {
 	if err != nil {
 		return nil, &recording.NoCodeError{Gap: recording.Unreadable, File: name, Err: err}
 	}
-	// Names can come from another build and still help. Code cannot.
+	// Names from another build may still help, but code must be from the same build.
 	if id := f.BuildID(); id != "" && m.BuildID != "" && id != m.BuildID {
 		return nil, &recording.NoCodeError{Gap: recording.OtherBuild, File: name, Found: id, Want: m.BuildID}
 	}
 	return &object{f, f.Base(m.Start)}, nil
 }
 
-// isMain reports whether m is of the program of a recording, rather than of a library.
+// isMain reports whether m is the main program of a recording, rather than a library.
 func (p *programs) isMain(m *profile.Mapping) bool {
 	for _, r := range p.of {
 		if r.Profile != nil && len(r.Profile.Mappings) > 0 && r.Profile.Mappings[0].File == m.File {
@@ -103,7 +103,7 @@ func (p *programs) open(name string) (*objfile.File, error) {
 	return open()
 }
 
-// keptOf returns what recordings keep of the program of a mapping, or nil.
+// keptOf returns the code that recordings have of the program of a mapping, or nil.
 func (p *programs) keptOf(m *profile.Mapping) *objfile.Kept {
 	for _, r := range p.of {
 		machine := recording.MachineCode.In(r)
@@ -118,7 +118,7 @@ func (p *programs) keptOf(m *profile.Mapping) *objfile.Kept {
 			p.mu.Lock()
 			k, known := p.kept[o]
 			if !known {
-				k, _ = objfile.OpenKept(o) // what this hone has no disassembler for is as good as missing
+				k, _ = objfile.OpenKept(o) // code for an architecture without a disassembler is useless
 				p.kept[o] = k
 			}
 			p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *programs) keptOf(m *profile.Mapping) *objfile.Kept {
 	return nil
 }
 
-// An object is a program as it was mapped.
+// An object is a mapped program.
 type object struct {
 	*objfile.File
 	base uint64
@@ -138,18 +138,18 @@ type object struct {
 
 func (o *object) Base() uint64 { return o.base }
 
-// maxFunction is how much of a function is taken apart. The longest that people write are shorter.
+// maxFunction is the maximum size of a function to disassemble. Handwritten functions are shorter.
 const maxFunction = 1 << 20
 
 func (o *object) Instructions(f *recording.Function) ([]recording.Instruction, error) {
 	return o.File.Instructions(f.Start, min(f.End, f.Start+maxFunction), true)
 }
 
-// A keptObject is what a recording keeps of a program as it was mapped.
+// A keptObject is the code of a mapped program in a recording.
 type keptObject struct {
 	*objfile.Kept
 	base  uint64
-	whole *object // the program itself, which may be of another build; nil when it is not to be had
+	whole *object // the program on this machine, perhaps another build; nil if there is none
 	lack  *recording.NoCodeError
 
 	unused *recording.UnusedError

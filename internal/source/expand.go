@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Expand replaces folders by the files in them and patterns by the files that match, for shells that do not do so.
-// Hidden files are left out.
+// Expand replaces folders by their files, and patterns by the matching files, for shells that do not expand patterns. It omits hidden files.
 func (o *Options) Expand(refs []string) ([]string, error) {
 	var out []string
 	for _, ref := range refs {
@@ -42,7 +41,7 @@ func (o *Options) Expand(refs []string) ([]string, error) {
 	return out, nil
 }
 
-// inFolder returns the files of a folder that may be profiles.
+// inFolder returns the files in a folder that may be profiles.
 func inFolder(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

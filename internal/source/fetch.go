@@ -24,40 +24,40 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// Options say how to get profiles. The zero Options reads files and asks servers with the usual patience.
+// Options tune fetching. The zero Options read files, and ask servers with the default timeouts.
 type Options struct {
-	Duration time.Duration // how long a server shall record; 0 leaves it to the server
-	Timeout  time.Duration // how long to wait for an answer; 0 is a minute, or half as long again as Duration
+	Duration time.Duration // duration of a server's recording; 0 means the server's default
+	Timeout  time.Duration // timeout for an answer; 0 means a minute, or Duration and half of it
 
-	TLSCert, TLSKey, TLSCA string // files for servers that want to know who asks
+	TLSCert, TLSKey, TLSCA string // files with client and CA certificates
 
-	Binary     string   // program that the profiles are of, when they do not know
-	BuildID    string   // of that program
-	BinaryPath []string // where to look for programs that profiles name
+	Binary     string   // program of profiles that do not name it
+	BuildID    string   // build ID of that program
+	BinaryPath []string // folders with the programs that profiles name
 
-	Kind string // of profile that a server is asked for that is only named; "" is a CPU profile
+	Kind string // kind of profile to fetch if a ref only names a server; "" means a CPU profile
 
-	Metric string     // which profile of a recording is wanted
-	At     query.Span // of an execution trace, or of a recording
+	Metric string     // selects a profile of a recording
+	At     query.Span // time range of an execution trace or recording
 
-	AllFrames bool // keeps the frames that profiles call uninteresting, and forgets that they do
+	AllFrames bool // keep frames that the profile marks as uninteresting, and drop the mark
 
-	Symbolize string // how to symbolize addresses: none, local, remote, force…, joined by colons; "" is local, then remote
+	Symbolize string // ways to symbolize: none, local, remote, force…, joined by colons; "" means local, then remote
 
-	PProf bool // names of programs are taken apart as pprof does, by the rules of this system; see query.Query
+	PProf bool // parse program names like pprof, by the rules of this system; see query.Query
 
-	Stdin io.Reader        // what the ref - stands for; nil is nothing
-	Say   func(msg string) // takes what there is to say on the way; nil is nobody
+	Stdin io.Reader        // input for the ref -; nil means empty
+	Say   func(msg string) // called with messages about progress; may be nil
 
-	// Absent takes the programs that have the names of functions and are not on this machine, "" for one that a profile does not name;
-	// nil is nobody. For pprof, Say takes its words.
+	// Absent is called with the programs that are missing on this machine, so that their functions have no names; "" stands for a program without a
+	// name. It may be nil. For pprof, Say gets a message instead.
 	Absent func(programs []string)
 
-	Progress func(done int) // is told how many profiles have been added up; may be nil
+	Progress func(done int) // called with the number of profiles added up so far; may be nil
 
-	stall time.Duration // how long an answer may stand still; 0 is usualStall
+	stall time.Duration // maximum pause within an answer; 0 means usualStall
 
-	Large func() // is called when a file is known to be a profile, but large, so that reading it goes on; may be nil
+	Large func() // called while reading a large file, once it is known to be a profile; may be nil
 }
 
 func (o *Options) say(format string, args ...any) {
@@ -66,13 +66,13 @@ func (o *Options) say(format string, args ...any) {
 	}
 }
 
-// A Fetched is a profile and where it came from.
+// A Fetched is a profile and its origin.
 type Fetched struct {
 	Profile *profile.Profile
-	URL     string // when it came from a server
+	URL     string // set if it came from a server
 }
 
-// Fetch gets one profile from a file or a server.
+// Fetch reads one profile from a file or a server.
 func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 	if ref == "-" {
 		if o.Stdin == nil {
@@ -104,10 +104,10 @@ func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 // A file is a file that may hold a large profile.
 type file struct {
 	*os.File
-	large func() // called when it does; may be nil
+	large func() // called for a large profile; may be nil
 }
 
-// large is how many bytes of a profile take so long to read that one can do something else meanwhile.
+// large is the size in bytes of profiles that take so long to read that other work can be done meanwhile.
 const large = 1 << 20
 
 // Recognized is called by package profile.
@@ -117,15 +117,14 @@ func (f *file) Recognized() {
 	}
 }
 
-// cpuProfile is where Go servers offer a CPU profile, what somebody who names just a server most likely wants.
+// cpuProfile is the path of CPU profiles on Go servers, the default for a ref that only names a server.
 const cpuProfile = "/debug/pprof/profile"
 
-// url returns the address that ref means, or nil when it cannot be one. A scheme is not needed: localhost:6060 is
-// enough.
+// url returns the URL of a ref, or nil. The scheme may be missing: localhost:6060 is enough.
 func (o *Options) url(ref string) *url.URL {
 	u, err := url.Parse(ref)
 	if err != nil || u.Host == "" && u.Scheme != "" && u.Scheme != "file" {
-		// Without a scheme the host looks like one.
+		// Without a scheme, url.Parse takes the host for the scheme.
 		u, err = url.Parse("http://" + ref)
 	}
 	if err != nil || u.Host == "" {
@@ -153,7 +152,7 @@ func (o *Options) url(ref string) *url.URL {
 	return u
 }
 
-// patience returns how long to wait for the answer of a server.
+// patience returns the timeout for an answer.
 func (o *Options) patience(u *url.URL) time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
@@ -179,7 +178,7 @@ func (o *Options) ask(ctx context.Context, u *url.URL) (Fetched, error) {
 	return Fetched{p, from}, err
 }
 
-// do sends a request and returns an answer whose status is OK.
+// do sends a request and returns an answer with status OK.
 func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte, patience time.Duration) (*http.Response, error) {
 	conf, err := o.TLS()
 	if err != nil {
@@ -216,7 +215,7 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		if resp.Header.Get("X-Go-Pprof") != "" && strings.Contains(resp.Header.Get("Content-Type"), "text/plain") {
-			// The server says in words what is wrong, for instance that a CPU profile is being taken already.
+			// The body explains the error, for example that another CPU profile is running.
 			if words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
 				return nil, fmt.Errorf("server response: %s - %s", resp.Status, words)
 			}
@@ -226,7 +225,7 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 	return resp, nil
 }
 
-// stay follows redirects as net/http does, but not from this machine to another: who asks for a profile of this machine may be allowed no more.
+// stay follows redirects like net/http, but not from this machine to another: the user only asked for this one.
 func stay(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return errors.New("stopped after 10 redirects")
@@ -242,15 +241,15 @@ func isHere(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// A StatusError says that a server answered, but not with a profile.
+// A StatusError is an error answer of a server.
 type StatusError struct {
-	Status string // as the server says it, such as "404 Not Found"
+	Status string // status line, such as "404 Not Found"
 	Code   int
 }
 
 func (e *StatusError) Error() string { return "server response: " + e.Status }
 
-// TLS returns how connections to servers are to be secured.
+// TLS returns the TLS configuration for servers.
 func (o *Options) TLS() (*tls.Config, error) {
 	conf := &tls.Config{}
 	switch {

@@ -10,7 +10,7 @@ import (
 )
 
 // go tool trace writes profiles that have all names, but do not say so. Nothing is missing in them.
-func TestNamesWithoutSayingSo(t *testing.T) {
+func TestNamesWithoutFlag(t *testing.T) {
 	for _, test := range []struct {
 		text string
 		want []string

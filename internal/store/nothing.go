@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// A NothingError says that a query selects nothing.
+// A NothingError means that a query selects no profiles.
 type NothingError struct {
 	Query Query
-	Found *Found // nil where nobody has looked
+	Found *Found // nil if nobody has looked
 }
 
-// Found is what there is where a query selects nothing: the first of these that says why.
+// Found is what the store has instead of the selected profiles. The first of these fields that is set explains why nothing was found.
 type Found struct {
-	Services []string  `json:"services,omitzero"` // that there are, where there is none of that name
-	Label    string    `json:"label,omitempty"`   // for which there is no such value
-	Labels   []string  `json:"labels,omitzero"`   // that there are, where there is none of that name
-	Values   []string  `json:"values,omitzero"`   // that the label has
-	More     bool      `json:"more,omitempty"`    // there are more services, labels or values than these
-	Kinds    []string  `json:"kinds,omitzero"`    // that there are at that time, of which none was asked for, or is shown
-	Before   time.Time `json:"before,omitzero"`   // of the last profile before that time, and the first one after it
+	Services []string  `json:"services,omitzero"` // all services, if there is none of that name
+	Label    string    `json:"label,omitempty"`   // label that never has this value
+	Labels   []string  `json:"labels,omitzero"`   // all labels, if there is none of that name
+	Values   []string  `json:"values,omitzero"`   // values of Label
+	More     bool      `json:"more,omitempty"`    // there are further services, labels or values
+	Kinds    []string  `json:"kinds,omitzero"`    // kinds of profiles at that time, none of which the query or the view selects
+	Before   time.Time `json:"before,omitzero"`   // times of the last profile before the selected time, and of the first one after it
 	After    time.Time `json:"after,omitzero"`
 }
 
@@ -46,13 +46,13 @@ func (e *NothingError) Error() string {
 	return fmt.Sprintf("there is no %s of %s from %s to %s", what, q.Selector, q.From.Format(moment), q.To.Format(moment))
 }
 
-// looking is how long it may take to find out why there is nothing.
+// looking limits the time for finding out why nothing was selected.
 const looking = 5 * time.Second
 
-// mostFound is how many names a Found has.
+// mostFound is the maximum number of names in a Found.
 const mostFound = 100
 
-// Explain returns the error that a query selects nothing, with what there is instead where that is found out soon.
+// Explain returns a NothingError for a query, with what the store has instead if it finds out in time.
 func Explain(ctx context.Context, s Store, q Query) *NothingError {
 	e := &NothingError{Query: q}
 	ctx, stop := context.WithTimeout(ctx, looking)
@@ -63,7 +63,7 @@ func Explain(ctx context.Context, s Store, q Query) *NothingError {
 	return e
 }
 
-// find returns what there is where a query selects nothing.
+// find returns what the store has instead of the profiles of a query.
 func find(ctx context.Context, s Store, q Query) (*Found, error) {
 	f := &Found{}
 	q.Kind = ""
@@ -102,7 +102,7 @@ func find(ctx context.Context, s Store, q Query) (*Found, error) {
 	if !f.Before.IsZero() || !f.After.IsZero() || !named {
 		return f, nil
 	}
-	// At no time is there one: some of its names are wrong.
+	// No time has such a profile, so some name in the query is wrong.
 	always := Query{Tenant: q.Tenant, From: before.From, To: after.To}
 	services, more, err := s.Values(ctx, always, ServiceLabel, "", 10*mostFound)
 	if err != nil {

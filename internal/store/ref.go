@@ -10,23 +10,23 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A Ref names profiles in a store by what they are of and by time, as in api{version="v2"}@-1h..now.
+// A Ref selects profiles in a store by service, labels and time, as in api{version="v2"}@-1h..now.
 type Ref struct {
 	Selector Selector
 	From, To time.Time
 }
 
-// RefPrefix begins refs to a store where others may stand, too, as in store:api@-1h.
+// RefPrefix begins store refs where other refs are possible, as in store:api@-1h.
 const RefPrefix = "store:"
 
-// ProfileLabel selects one profile by its ID, as in api{profile_id="…"}@FROM..TO. Without a time, it is found whenever it was.
+// ProfileLabel selects one profile by its ID, as in api{profile_id="…"}@FROM..TO. Without a time, it selects the profile at any time.
 const ProfileLabel = "profile_id"
 
-// usualRange is how far back a Ref goes that has no time.
+// usualRange is the default time range of a Ref: this much time before now.
 const usualRange = time.Hour
 
-// ParseRef reads a Ref. Times are relative to now, such as -1h and -2d, or days and moments, such as 2026-09-01, 14:30 and
-// "2026-09-01 10:30 UTC"; one of both may be left out, and so may all: that is the last hour.
+// ParseRef parses a Ref. Times are relative to now, such as -1h and -2d, or days and moments, such as 2026-09-01, 14:30 and "2026-09-01 10:30 UTC".
+// The start or the end may be missing. Without a time, it selects the last hour.
 func ParseRef(text string, now time.Time) (Ref, error) {
 	selector, times := SplitRef(text)
 	var r Ref
@@ -38,7 +38,7 @@ func ParseRef(text string, now time.Time) (Ref, error) {
 		return r, errors.New("it names no service; a selector looks like api{version=\"v2\"}@-1h..now")
 	}
 	if _, single := r.Selector.Only(ProfileLabel); single && times == "" {
-		// There is only one of it.
+		// There is only one profile with this ID.
 		r.From, r.To = now.Add(-tooEarly), now.Add(tooLate)
 		return r, nil
 	}
@@ -46,16 +46,16 @@ func ParseRef(text string, now time.Time) (Ref, error) {
 	return r, err
 }
 
-// SplitRef takes a Ref apart into what selects profiles, and their time, which may be "".
+// SplitRef splits a Ref into the selector and the time, which may be "".
 func SplitRef(text string) (selector, times string) {
-	// A time has no braces and quotes, so what stands in a label does not count.
+	// A time has no braces or quotes, so an @ in a label value does not count.
 	if i := strings.LastIndexByte(text, '@'); i >= 0 && !strings.ContainsAny(text[i:], "}\"") {
 		return text[:i], text[i+1:]
 	}
 	return text, ""
 }
 
-// ParseTimes reads the time of a Ref.
+// ParseTimes parses the time of a Ref.
 func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
 	from, to = now.Add(-usualRange), now
 	if text == "" {
@@ -63,14 +63,14 @@ func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
 	}
 	first, last, span := strings.Cut(text, "..")
 	if !span {
-		// -1h is what has been since then.
+		// -1h is the time from then to now.
 		last = ""
 	}
 	if from, err = ParseMoment(first, from, now); err != nil {
 		return from, to, err
 	}
 	if clock, ok := parseClock(strings.TrimSpace(last)); ok && strings.TrimSpace(first) != "" {
-		// A time of day is on the day on which the other one is, or in the night behind it.
+		// A time of day without a date is on the day of the other time, or in the following night.
 		if to = on(from, clock, from.Location()); !to.After(from) {
 			to = on(from.AddDate(0, 0, 1), clock, from.Location())
 		}
@@ -90,17 +90,16 @@ func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
 	return from, to, fmt.Errorf("the time ends before it begins: did you mean %s..%s?", last, first)
 }
 
-// moment is how times are shown in messages.
+// moment is the format of times in messages.
 const moment = "2006-01-02 15:04:05 MST"
 
-// String returns the ref with moments in place of times relative to now. They are whole seconds, and leave nothing out: what was stored just now belongs to
-// what ends now.
+// String returns the ref with absolute times. It rounds them outwards to whole seconds, so that the range still has profiles stored just now.
 func (r Ref) String() string {
 	to := r.To.Add(time.Second - 1).Truncate(time.Second)
 	return r.Selector.String() + "@" + r.From.UTC().Format(time.RFC3339) + ".." + to.UTC().Format(time.RFC3339)
 }
 
-// ParseMoment reads a time as a Ref has it; nothing is usual. A day and a time of day are those where now is, unless they say otherwise.
+// ParseMoment parses a time in a Ref; usual is the result for "". Dates and times of day are in the zone of now, unless they name another one.
 func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	switch text {
@@ -121,7 +120,7 @@ func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	if clock, ok := parseClock(text); ok {
-		// The last time it was that late.
+		// A time of day in the future means the day before.
 		if t := on(now, clock, now.Location()); !t.After(now) {
 			return t, nil
 		}
@@ -143,14 +142,14 @@ func ParseMoment(text string, usual, now time.Time) (time.Time, error) {
 		switch {
 		case n >= 1e9 && n < 1e11:
 			return time.Unix(n, 0), nil
-		case n >= 1e12 && n < 1e14: // as Grafana has them in its addresses
+		case n >= 1e12 && n < 1e14: // milliseconds, as in URLs of Grafana
 			return time.UnixMilli(n), nil
 		}
 	}
 	return now, fmt.Errorf("%s is not a time; times look like -1h, -2d, now, 14:30, 2026-09-01, 2026-09-01T14:30 and 2026-09-01T14:30Z", shown(text))
 }
 
-// parseClock reads a time of day.
+// parseClock parses a time of day.
 func parseClock(text string) (time.Duration, bool) {
 	t, err := time.Parse("15:04", text)
 	if err != nil {
@@ -161,14 +160,14 @@ func parseClock(text string) (time.Duration, bool) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second, true
 }
 
-// on returns the moment on the day of t at which clocks show a time of day.
+// on returns the moment of a time of day on the day of t.
 func on(t time.Time, clock time.Duration, zone *time.Location) time.Time {
 	y, m, d := t.Date()
 	s := int(clock / time.Second)
 	return time.Date(y, m, d, s/3600, s/60%60, s%60, 0, zone)
 }
 
-// ParseAge reads how long ago something is: 90m, 2h30m, 7d, 4w.
+// ParseAge parses an age: 90m, 2h30m, 7d, 4w.
 func ParseAge(text string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, ok := strings.CutSuffix(text, suffix); ok {

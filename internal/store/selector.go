@@ -15,7 +15,7 @@ import (
 // A Selector selects profiles whose labels match all its matchers, as in Prometheus.
 type Selector []Matcher
 
-// A Matcher is a condition for one label. A label that is missing has the value "".
+// A Matcher is a condition on one label. A missing label has the value "".
 type Matcher struct {
 	Name  string
 	Op    Op
@@ -23,10 +23,10 @@ type Matcher struct {
 	re    *regexp.Regexp // for Matches and MatchesNot
 }
 
-// An Op compares the value of a label.
+// An Op is a comparison with the value of a label.
 type Op string
 
-// The operators, spelled as in Prometheus. Patterns match whole values.
+// The operators, spelled as in Prometheus. Patterns must match the whole value.
 const (
 	Is         Op = "="
 	IsNot      Op = "!="
@@ -34,7 +34,7 @@ const (
 	MatchesNot Op = "!~"
 )
 
-// longestSelector bounds what is parsed; most of it would be patterns.
+// longestSelector limits the length of selectors; long ones have long patterns.
 const longestSelector = 16 << 10
 
 // Service returns a selector for one service.
@@ -44,7 +44,7 @@ func Service(name string) Selector { return Selector{{Name: ServiceLabel, Op: Is
 func NewMatcher(name string, op Op, value string) (Matcher, error) {
 	m := Matcher{Name: name, Op: op, Value: value}
 	if op == Matches || op == MatchesNot {
-		// Alone first: what is wrong with it is said of what the user wrote.
+		// Compile the pattern alone first, so that an error shows what the user wrote.
 		_, err := regexp.Compile(value)
 		if err == nil {
 			m.re, err = regexp.Compile("^(?s:" + value + ")$")
@@ -60,7 +60,7 @@ func NewMatcher(name string, op Op, value string) (Matcher, error) {
 	return m, nil
 }
 
-// Match reports whether a value fits.
+// Match reports whether a value meets the condition.
 func (m *Matcher) Match(value string) bool {
 	switch m.Op {
 	case Is:
@@ -74,7 +74,7 @@ func (m *Matcher) Match(value string) bool {
 	}
 }
 
-// Match reports whether s selects a profile of service with these labels: of its series and, where these are known, its own.
+// Match reports whether s selects a profile of service with these labels: those of its series and, if known, its own.
 func (s Selector) Match(service string, labels, row Labels) bool {
 	for i := range s {
 		if !s[i].Match(valueOf(s[i].Name, service, labels, row)) {
@@ -84,7 +84,7 @@ func (s Selector) Match(service string, labels, row Labels) bool {
 	return true
 }
 
-// valueOf returns the value of a label of a profile. The labels of a profile count before those of its series.
+// valueOf returns the value of a label. A profile's own labels take precedence over those of its series.
 func valueOf(name, service string, labels, row Labels) string {
 	if name == ServiceLabel {
 		return service
@@ -95,7 +95,7 @@ func valueOf(name, service string, labels, row Labels) string {
 	return labels.Get(name)
 }
 
-// Only returns the value that a label must have, if s says so.
+// Only returns the value that s requires for a label, if it requires one.
 func (s Selector) Only(name string) (string, bool) {
 	for _, m := range s {
 		if m.Name == name && m.Op == Is {
@@ -105,7 +105,7 @@ func (s Selector) Only(name string) (string, bool) {
 	return "", false
 }
 
-// String returns the selector as ParseSelector reads it: the service, and the rest in braces.
+// String returns the selector in the syntax of ParseSelector: the service, and the other matchers in braces.
 func (s Selector) String() string {
 	rest := s
 	var b strings.Builder
@@ -126,15 +126,15 @@ func (s Selector) String() string {
 	return b.String()
 }
 
-// String returns the matcher as ParseSelector reads it.
+// String returns the matcher in the syntax of ParseSelector.
 func (m Matcher) String() string { return m.Name + string(m.Op) + strconv.Quote(m.Value) }
 
-// isWord reports whether a service can be named before the braces.
+// isWord reports whether a service name can stand before the braces.
 func isWord(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "{}\"`@ \t\r\n,=") && strings.ToValidUTF8(s, "") == s
 }
 
-// shown returns what a user wrote as a message has it: as it is, where that can be read.
+// shown returns user input for a message, quoted if necessary.
 func shown(text string) string {
 	if text = profile.Shorten(text, 80); text != "" && strconv.CanBackquote(text) {
 		return text
@@ -142,8 +142,8 @@ func shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// ParseSelector reads api, api{version="v2"} or {service_name="api", pod=~"a.*"}. A value that is a plain word needs no quotes, as in
-// api{version=v2}: shells take quotes away, and few of those who type one want to think of that.
+// ParseSelector parses api, api{version="v2"} or {service_name="api", pod=~"a.*"}. A value without special characters needs no quotes, as in
+// api{version=v2}, because shells remove quotes and users forget to protect them.
 func ParseSelector(text string) (Selector, error) {
 	s, err := parseSelector(text)
 	if err != nil {
@@ -194,7 +194,7 @@ func parseSelector(text string) (Selector, error) {
 	}
 }
 
-// cutMatcher reads a matcher and returns what is behind it.
+// cutMatcher parses the first matcher, and returns the rest of the text.
 func cutMatcher(s string) (Matcher, string, error) {
 	at := strings.IndexAny(s, "=!")
 	if at < 0 {
@@ -227,7 +227,7 @@ func cutMatcher(s string) (Matcher, string, error) {
 	return m, s[len(quoted):], err
 }
 
-// plainWord returns the length of the word that s begins with, which is a value without quotes.
+// plainWord returns the length of the unquoted value at the start of s.
 func plainWord(s string) int {
 	n := strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/+", r))

@@ -21,91 +21,88 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A Store keeps profiles. All its methods can be called at the same time.
+// A Store keeps profiles. Its methods are safe for concurrent use.
 type Store interface {
-	// Add keeps uploads of one tenant and returns what became of each. When the error is nil, those that were kept are on
-	// stable storage. An error is about all of them; those that have been kept are told apart when they are added again.
+	// Add stores uploads of one tenant and returns their outcomes. If the error is nil, the stored ones are on stable storage. After an error, all
+	// can be added again: Add recognizes profiles that are already stored.
 	Add(ctx context.Context, tenant string, uploads []*Upload) ([]Outcome, error)
 
-	// Series returns the series that have profiles that q selects, ordered by service, kind, labels and sample types.
+	// Series returns the series of the profiles that q selects, ordered by service, kind, labels and sample types.
 	Series(ctx context.Context, q Query) ([]Series, error)
 
-	// Names returns the names of labels of what q selects, in order.
+	// Names returns the label names of the profiles that q selects, sorted.
 	Names(ctx context.Context, q Query) ([]string, error)
 
-	// Values returns the values of a label of what q selects, in order: at most limit that begin with prefix, and whether there are more.
+	// Values returns the values of a label in the profiles that q selects, sorted: at most limit values with this prefix, and whether there are more.
 	Values(ctx context.Context, q Query, label, prefix string, limit int) (values []string, more bool, err error)
 
-	// Merge adds up what q selects.
+	// Merge adds up the profiles that q selects.
 	Merge(ctx context.Context, q Query) (*Merged, error)
 
-	// Totals returns what q selects over time, in steps, a line for each combination of values of the labels by.
+	// Totals returns the totals of the profiles that q selects, in steps of time, with a line for each combination of values of the labels by.
 	Totals(ctx context.Context, q Query, step time.Duration, by []string) ([]Line, error)
 
-	// Entries lists single profiles that q selects, the newest first, and whether there are more.
+	// Entries lists profiles that q selects, newest first, and whether there are more.
 	Entries(ctx context.Context, q Query, limit int) (entries []Entry, more bool, err error)
 
-	// Profile returns one of the profiles that q selects, and its bytes as they were received where these are kept. The narrower q
-	// is, the faster it is found.
+	// Profile returns one of the profiles that q selects, with the original bytes if the store still has them. A narrow q is faster.
 	Profile(ctx context.Context, q Query, id ID) (*Entry, *profile.Profile, []byte, error)
 
-	// Pin keeps what q selects beyond all limits of age and size, until Unpin. The name tells pins apart.
+	// Pin protects the profiles that q selects from the limits of age and size, until Unpin with the same name.
 	Pin(ctx context.Context, q Query, pin Pin) error
 	Unpin(ctx context.Context, tenant, name string) error
 	Pins(ctx context.Context, tenant string) ([]Pin, error)
 
-	// Tenants returns who has profiles here.
+	// Tenants returns the tenants with profiles in this store.
 	Tenants(ctx context.Context) ([]string, error)
 
-	// Close waits until all is on stable storage.
+	// Close waits until everything is on stable storage.
 	Close() error
 }
 
-// ServiceLabel is the label that names the service of a profile in selectors and lists of labels.
+// ServiceLabel is the label for the service in selectors and lists of labels.
 const ServiceLabel = "service_name"
 
-// BuildLabel is the label of single profiles that tells builds of a program apart. Take gives it to those that say what build they are of.
+// BuildLabel is the label for the build ID of single profiles. Take sets it if a profile has a build ID.
 const BuildLabel = "build_id"
 
 // An Upload is a profile on its way into a store.
 type Upload struct {
 	Service string
-	Kind    string // cpu, heap, goroutine, mutex, block, … or what its sender calls it
-	Labels  Labels // of the series: few values each, such as version and region
-	Row     Labels // of this profile: any number of values, such as instance and pod
+	Kind    string // cpu, heap, goroutine, mutex, block, … or the name that its sender uses
+	Labels  Labels // labels of the series, with few values each, such as version and region
+	Row     Labels // labels of this profile, with any number of values, such as instance and pod
 	Start   time.Time
-	End     time.Time // equal to Start for a moment
+	End     time.Time // equal to Start for a snapshot
 
-	// Counters is true when what only grows, such as alloc_space, is counted since the process began and not since the
-	// profile before.
+	// Counters is true if values such as alloc_space are counted from the start of the process, instead of the previous profile.
 	Counters bool
 
-	Raw []byte // the profile in a form that profile.Parse knows
+	Raw []byte // the profile in a format of profile.Parse
 
-	// Parsed is Raw when it has been read; Take reads it where it is nil. Own says that nobody else has a part of it, so that the store may take it apart.
+	// Parsed is the parsed Raw. Take parses Raw if this is nil. Own means that the store may modify Parsed, because nobody else uses it.
 	Parsed *profile.Profile
 	Own    bool
 
-	// The next are filled in by Take.
+	// Take sets the following fields.
 	ID      ID
 	Arrived time.Time
-	Clock   bool // Start was impossible and is now when it arrived
+	Clock   bool // Start was impossible and is now the time of arrival
 }
 
-// An Outcome is what became of an upload.
+// An Outcome is the result of an upload.
 type Outcome struct {
 	ID       ID
-	Repeated bool  // it was there already
-	Err      error // why it was refused; nil when it is kept
+	Repeated bool  // the store had it already
+	Err      error // why it was refused; nil if it is stored
 }
 
-// An ID tells a profile from all others. It is made from everything that its sender said, so one that is sent again is
-// recognized.
+// An ID identifies a profile. It is a hash of everything that its sender sent, so a repeated upload has the same ID.
 type ID [16]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseID reads what ID.String wrote.
+// ParseID parses the result of ID.String.
 func ParseID(s string) (ID, error) {
 	var id ID
 	b, err := hex.DecodeString(s)
@@ -134,7 +131,7 @@ func (u *Upload) identify(tenant string) ID {
 	text(u.Service)
 	text(u.Kind)
 	labels(u.Labels)
-	labels(slices.DeleteFunc(slices.Clone(u.Row), func(l Label) bool { return l.Name == BuildLabel })) // Take may have been here before
+	labels(slices.DeleteFunc(slices.Clone(u.Row), func(l Label) bool { return l.Name == BuildLabel })) // Take may have added it
 	moment := func(t time.Time) {
 		if t.IsZero() {
 			b = append(b, 0)
@@ -152,13 +149,13 @@ func (u *Upload) identify(tenant string) ID {
 	return ID(h.Sum(nil)[:16])
 }
 
-// A Label is a name and a value that a profile carries as a whole.
+// A Label is a name and a value of a whole profile.
 type Label struct{ Name, Value string }
 
-// Labels are ordered by name, each name once, and none has an empty value.
+// Labels are sorted by name. Names are unique, and no value is empty.
 type Labels []Label
 
-// NewLabels orders labels. It keeps the slice; of several with one name the last one stays.
+// NewLabels sorts labels, reusing the slice. Of labels with the same name it keeps the last.
 func NewLabels(labels ...Label) Labels {
 	slices.SortStableFunc(labels, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 	out := labels[:0]
@@ -180,12 +177,12 @@ func (l Labels) Get(name string) string {
 	return l[i].Value
 }
 
-// With returns the labels of both; where both have a name, other counts.
+// With returns the union of both. If both have a name, the value is from other.
 func (l Labels) With(other Labels) Labels {
 	return NewLabels(append(slices.Clone(l), other...)...)
 }
 
-// MarshalJSON writes an object of names and values, in the order of names.
+// MarshalJSON writes an object with sorted names.
 func (l Labels) MarshalJSON() ([]byte, error) {
 	all := make(map[string]string, len(l))
 	for _, l := range l {
@@ -194,7 +191,7 @@ func (l Labels) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (l *Labels) UnmarshalJSON(text []byte) error {
 	var all map[string]string
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -225,30 +222,29 @@ func (l Labels) String() string {
 type Query struct {
 	Tenant   string
 	Selector Selector
-	Kind     string // "" is any, for those questions that take any
+	Kind     string // "" means any kind, for questions that allow it
 	From, To time.Time
 	Fold     Fold
 
-	// Functions says that whoever asks only looks at which functions called each other. A store may then leave lines and columns out of what it merges, and add up the
-	// stacks that are the same without them.
+	// Functions means that only the functions of stacks matter. A store may then drop line numbers, and merge stacks that are equal without them.
 	Functions bool
 }
 
-// Holds reports whether t is in the time that q asks for.
+// Holds reports whether t is in the time range of q.
 func (q *Query) Holds(t time.Time) bool { return !t.Before(q.From) && t.Before(q.To) }
 
-// A Fold is how values of profiles become one value.
+// A Fold is the way in which values of several profiles are combined.
 type Fold int
 
 const (
-	// Natural adds what happened, takes counters as how much they grew, and what is held at a moment as its mean over time:
-	// an hour of heap profiles says what was allocated in this hour, and how much memory was in use on average.
+	// Natural depends on the sample type. It adds up flows, takes the growth of counters, and takes the mean over time of levels. For an hour of heap
+	// profiles, it returns the allocations in this hour and the mean memory in use.
 	Natural Fold = iota
-	// Sum adds all values as they are, like merging the files.
+	// Sum adds up all values as they are, like merging files.
 	Sum
 )
 
-// A Series is the profiles of one kind that share service, labels and sample types.
+// A Series is the profiles of one kind with the same service, labels and sample types.
 type Series struct {
 	Service  string              `json:"service"`
 	Kind     string              `json:"kind"`
@@ -259,33 +255,33 @@ type Series struct {
 	Profiles int                 `json:"profiles"`
 }
 
-// Merged is many profiles as one.
+// Merged is the sum of many profiles.
 type Merged struct {
 	Profile  *profile.Profile
-	Profiles int // that went in
-	Streams  int // processes and the like that they are from: sets of labels, those of single profiles included
+	Profiles int // number of profiles
+	Streams  int // number of their streams, which are mostly processes: distinct sets of labels, including those of single profiles
 	First    time.Time
 	Last     time.Time
-	Damage   []error // what could not be read, and is missing
+	Damage   []error // errors about profiles that could not be read and are missing
 }
 
-// A Line is totals over time, of profiles that share the labels that were asked for, and sample types.
+// A Line is totals over time, of profiles with the same sample types and the same values of the labels in the question.
 type Line struct {
 	Labels Labels
 	Types  []profile.ValueType
 	Points []Point
 }
 
-// A Point is the totals of one step of time. Steps without profiles have none.
+// A Point is the totals of one step. Steps without profiles have no Point.
 type Point struct {
-	Time     time.Time // when the step begins
+	Time     time.Time // start of the step
 	Values   []int64   // by sample type
 	Profiles int
-	Streams  int           // processes that they are from
-	Covered  time.Duration // that the profiles say they are of, all together
+	Streams  int           // number of streams with profiles
+	Covered  time.Duration // sum of the durations of the profiles
 }
 
-// TypesText returns sample types as one text, to tell them apart and to order them.
+// TypesText encodes sample types as text, for comparing and sorting.
 func TypesText(types []profile.ValueType) string {
 	var b strings.Builder
 	for _, t := range types {
@@ -299,16 +295,16 @@ type Entry struct {
 	ID       ID                  `json:"id"`
 	Service  string              `json:"service"`
 	Kind     string              `json:"kind"`
-	Labels   Labels              `json:"labels"` // those of the series and its own
+	Labels   Labels              `json:"labels"` // labels of the series and of the profile
 	Start    time.Time           `json:"start"`
 	End      time.Time           `json:"end"`
 	Types    []profile.ValueType `json:"types"`
 	Totals   []int64             `json:"totals"`
 	Counters bool                `json:"counters,omitempty"`
-	Clock    bool                `json:"clock,omitempty"` // its sender's time was impossible; Start is when it arrived
+	Clock    bool                `json:"clock,omitempty"` // the sender's time was impossible, and Start is the time of arrival
 }
 
-// A Pin keeps profiles.
+// A Pin protects profiles from the limits of age and size.
 type Pin struct {
 	Name   string    `json:"name"`
 	Reason string    `json:"reason"`
@@ -316,19 +312,19 @@ type Pin struct {
 	Query  Query     `json:"query"`
 }
 
-// Keeps reports whether a pin keeps an upload of a tenant.
+// Keeps reports whether a pin protects an upload of a tenant.
 func (p *Pin) Keeps(tenant string, u *Upload) bool {
 	q := &p.Query
 	return q.Tenant == tenant && (q.Kind == "" || q.Kind == u.Kind) && q.Holds(u.Start) && q.Selector.Match(u.Service, u.Labels, u.Row)
 }
 
-// ErrFull says that there is no room for more. What is there can be read.
+// ErrFull means that the store has no room for more profiles. Stored ones can still be read.
 var ErrFull = errors.New("the store is full")
 
-// ErrNotFound says that there is no such profile or pin, or not any more.
+// ErrNotFound means that there is no such profile or pin, perhaps not anymore.
 var ErrNotFound = errors.New("no such entry in the store")
 
-// A DamageError says that nothing can be read of what a query selects, though there is something.
+// A DamageError means that none of the selected profiles can be read.
 type DamageError struct{ Damage []error }
 
 func (e *DamageError) Error() string {
@@ -341,10 +337,10 @@ func (e *DamageError) Error() string {
 
 func (e *DamageError) Unwrap() []error { return e.Damage }
 
-// A LimitError says which limit an upload met.
+// A LimitError is the limit that an upload exceeds.
 type LimitError struct {
 	What       string // such as "samples"
-	Got, Limit int64  // the former is 0 where it has no number
+	Got, Limit int64  // Got is 0 if there is no number
 }
 
 func (e *LimitError) Error() string {

@@ -9,25 +9,25 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Limits bound what a store takes. Zero is no limit.
+// Limits are the limits on uploads. Zero means no limit.
 type Limits struct {
-	Bytes   int64 // of a profile as it is sent
+	Bytes   int64 // size of an upload
 	Samples int64
-	Depth   int64 // of stacks
-	Labels  int64 // of a profile and its series
-	Value   int64 // bytes of a value of a label
+	Depth   int64 // frames of a stack
+	Labels  int64 // labels of a profile and its series
+	Value   int64 // bytes of a label value
 }
 
-// DefaultLimits are far above what Go programs send.
+// DefaultLimits are far above the needs of Go programs.
 var DefaultLimits = Limits{Bytes: 32 << 20, Samples: 1 << 20, Depth: 10_000, Labels: 60, Value: 2048}
 
-// Clocks that differ by more than this are wrong.
+// Clocks may differ by this much.
 const (
 	tooEarly = 10 * 365 * 24 * time.Hour
 	tooLate  = 10 * time.Minute
 )
 
-// Take makes an upload ready to be kept: it is read, held against limits, and gets its ID and times.
+// Take prepares an upload for storing: it parses it, checks the limits, and sets the ID and times.
 func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	check := func(what string, got, limit int64) error {
 		if limit > 0 && got > limit {
@@ -76,7 +76,7 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 		}
 	}
 	if len(p.Mappings) > 0 && u.Row.Get(BuildLabel) == "" {
-		// The first one is the program.
+		// The first mapping is the program.
 		if build := p.Mappings[0].Build(); build != "" && int64(len(build)) <= max(limits.Value, 1) {
 			u.Row = u.Row.With(Labels{{BuildLabel, build}})
 		}
@@ -100,9 +100,9 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	return nil
 }
 
-// addsUp reports whether the sum of any of the values fits into an int64.
+// addsUp reports whether all sums of values fit into an int64.
 func addsUp(values []int64) bool {
-	sum := uint64(0) // of magnitudes
+	sum := uint64(0) // of absolute values
 	for _, v := range values {
 		if sum += uint64(unit.Abs(v)); sum > math.MaxInt64 {
 			return false
@@ -111,7 +111,7 @@ func addsUp(values []int64) bool {
 	return true
 }
 
-// exported returns l, where a label that hone has for something else in selectors has another name, as in Prometheus.
+// exported returns l. It renames labels whose names have another meaning in selectors, as Prometheus does.
 func (l Labels) exported() Labels {
 	i := slices.IndexFunc(l, func(l Label) bool { return l.Name == ProfileLabel })
 	if i < 0 {
@@ -121,13 +121,13 @@ func (l Labels) exported() Labels {
 	return rest.With(Labels{{"exported_" + ProfileLabel, l[i].Value}})
 }
 
-// A Nature says what a value of a profile counts, and so how values of many profiles become one.
+// A Nature is what a value counts, and so how values of several profiles are combined.
 type Nature int
 
 const (
-	Flow    Nature = iota // what happened in the time of the profile: values add up
-	Counter               // what happened since the process began: what counts is how much it grew
-	Level                 // what there was at a moment: the mean over time
+	Flow    Nature = iota // events during the profile; values are added
+	Counter               // events since the process started; the growth counts
+	Level                 // state at a moment; the mean over time counts
 )
 
 // NatureOf returns the nature of a sample type.
@@ -146,14 +146,13 @@ func NatureOf(kind, sampleType string, counters bool) Nature {
 	return Flow
 }
 
-// Baseline is how long before a profile the one may be that its counters are compared with. What a process has counted
-// when it is seen for the first time, or again after a long time, happened at a time that nobody knows, and is left out.
+// Baseline is the maximum age of the previous profile whose counters a profile is compared with. The first profile of a process, or the first one
+// after a long gap, has counted for an unknown time, so its counters are ignored.
 const Baseline = time.Hour
 
-// Rounds returns how many times processes were asked that streams of moments, in nanoseconds and in order, are from: levels that
-// are added up and divided by it are the mean over the time in which there were processes. A process that is replaced by
-// another one counts once. Processes take turns, so from the first moment to the end of the last there is up to one round more than each was asked:
-// only whole rounds count.
+// Rounds returns how often processes were sampled, given the times of their snapshots in nanoseconds, sorted in each stream. The sum of levels
+// divided by the rounds is the mean over the time in which there were processes. A process that another one replaces counts once. Since processes are
+// sampled in turn, the time from the first to the last snapshot has up to one round more than each process had, so it counts only complete rounds.
 func Rounds(streams [][]int64) int {
 	var gaps, all []int64
 	most := 0
@@ -182,7 +181,7 @@ func Rounds(streams [][]int64) int {
 	return max(most, int((covered+gap/100)/gap))
 }
 
-// PerRound divides a sum of levels, rounding half away from zero.
+// PerRound divides a sum of levels by the number of rounds, rounding half away from zero.
 func PerRound(sum int64, rounds int) int64 {
 	n := int64(rounds)
 	half := n / 2
@@ -192,7 +191,7 @@ func PerRound(sum int64, rounds int) int64 {
 	return (sum + half) / n
 }
 
-// DivideLevels divides the levels among the values of p, which is the sum of so many rounds. They are counted only if there are levels.
+// DivideLevels divides the levels in p, a sum of profiles, by the number of rounds. It calls rounds only if there are levels.
 func DivideLevels(kind string, p *profile.Profile, rounds func() int) *profile.Profile {
 	n := 0
 	return p.MapValues(func(k int, v int64) int64 {

@@ -22,28 +22,27 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// An adviser looks for findings in recordings, for whoever asks first, and keeps what it found for all who ask later.
+// An adviser looks for findings in recordings. All requests about a recording share one search and its result.
 //
-// Packages have to be loaded for it, which takes seconds and what cores there are. So it looks through one recording at
-// a time, apart from the turns of those who ask for views; and it goes on when nobody waits any more, since somebody will
-// ask again.
+// A search loads packages, which takes seconds and all cores. So the adviser searches one recording at a time, and does not count against the limit
+// on views that are computed at once. It continues when no request is waiting, because somebody will ask again.
 type adviser struct {
 	find func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error)
 	by   hint.Speller
-	most int // samples of a profile that is looked through without anybody asking for it
+	most int // larger profiles are searched only on request
 
 	ctx  context.Context // ends with the server
 	stop context.CancelFunc
 	jobs sync.WaitGroup
-	turn chan struct{} // held while looking
+	turn chan struct{} // held during a search
 
 	mu    sync.Mutex
-	known map[string]*advice // by keys of recordings
+	known map[string]*advice // by key of the recording
 }
 
-// An advice is what was found in a recording, as it is sent.
+// An advice is the result of a search, as JSON.
 type advice struct {
-	stop context.CancelFunc // ends looking
+	stop context.CancelFunc // ends the search
 	now  atomic.Pointer[advise.Progress]
 	once sync.Once
 	done chan struct{} // closed when the others are set
@@ -51,22 +50,22 @@ type advice struct {
 	err  error
 }
 
-// newAdviser returns an adviser that looks for sources in the module around a folder.
+// newAdviser returns an adviser that finds sources in the module around a folder.
 func newAdviser(dir string, by hint.Speller) *adviser {
 	a := &adviser{by: by, most: 500_000, turn: make(chan struct{}, 1), known: make(map[string]*advice)}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
 		one := *rec
-		one.Sources = rec.Kept() // what else is known is what the sources are now, and not what they were
+		one.Sources = rec.Kept() // other sources may have changed since the recording
 		if len(rec.Parts) > 0 {
-			one.Profile = nil // findings are about all profiles, and not about the one that pages begin with
+			one.Profile = nil // findings are about all profiles, not only the first
 		}
 		return advise.Run(ctx, rules.All, []*recording.Recording{&one}, advise.Options{Dir: dir, Progress: say})
 	}
 	return a
 }
 
-// about returns the findings of a recording, which may be in the making.
+// about returns the findings of a recording, after starting a search if there is none.
 func (a *adviser) about(rec *recording.Recording) *advice {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +75,7 @@ func (a *adviser) about(rec *recording.Recording) *advice {
 	ctx, stop := context.WithCancel(a.ctx)
 	got := &advice{done: make(chan struct{}), stop: stop}
 	a.known[rec.Key()] = got
-	// Type-checking a package and looking at a function go on to their end, so those who wait are told before that is over.
+	// Type checking cannot be interrupted, so tell the waiting requests now.
 	context.AfterFunc(ctx, func() { a.end(rec, got, nil, ctx.Err()) })
 	a.jobs.Go(func() {
 		defer stop()
@@ -86,12 +85,12 @@ func (a *adviser) about(rec *recording.Recording) *advice {
 	return got
 }
 
-// end tells those who wait what was found in a recording, or why nothing was. What comes later than that is dropped.
+// end gives waiting requests the result of a search, or its error. It ignores a later result.
 func (a *adviser) end(rec *recording.Recording, got *advice, body []byte, err error) {
 	got.once.Do(func() {
 		defer close(got.done)
 		if got.body, got.err = body, err; err != nil {
-			// What was missing may be there when somebody asks again.
+			// Do not keep an error: the next search may find what was missing.
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			delete(a.known, rec.Key())
@@ -99,7 +98,7 @@ func (a *adviser) end(rec *recording.Recording, got *advice, body []byte, err er
 	})
 }
 
-// look looks through a recording when it is its turn. A mistake in it must not end a server with all that is open in it.
+// look searches a recording when it is its turn. It recovers from panics, because one must not end a server with open recordings.
 func (a *adviser) look(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (body []byte, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -120,7 +119,7 @@ func (a *adviser) look(ctx context.Context, rec *recording.Recording, say func(a
 		return nil, withHint(fmt.Errorf("%s: %w", rec.Ref, err), "record for longer, or put the program under load")
 	}
 	var homeless *advise.NoModuleError
-	if errors.As(err, &homeless) { // the rest of the page is about the profile, and needs none
+	if errors.As(err, &homeless) { // the rest of the page is about the profile and needs no module
 		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: hint.Texts{hint.With(homeless)}}, nil
 	}
 	if err != nil {
@@ -134,7 +133,7 @@ func (a *adviser) look(ctx context.Context, rec *recording.Recording, say func(a
 	return b.Bytes(), nil
 }
 
-// looking returns what is being found in a recording, or nil when it is not being looked through.
+// looking returns the advice of a running search, or nil.
 func (a *adviser) looking(rec *recording.Recording) *advice {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,7 +149,7 @@ func (a *adviser) looking(rec *recording.Recording) *advice {
 	}
 }
 
-// found returns the findings of a recording in JSON, or nil where they are not known yet.
+// found returns the findings of a recording as JSON, or nil if the search has not ended.
 func (a *adviser) found(rec *recording.Recording) []byte {
 	if a == nil {
 		return nil
@@ -181,13 +180,13 @@ func (a *adviser) found(rec *recording.Recording) []byte {
 	return text
 }
 
-// close ends what is being looked for, and waits until programs that were started for it are gone.
+// close stops all searches, and waits until the programs that they run have ended.
 func (a *adviser) close() {
 	a.stop()
 	a.jobs.Wait()
 }
 
-// advise answers with what hone advise finds in a recording, as it writes that in JSON.
+// advise answers with the findings of a recording, in the JSON of hone advise.
 func (s *Server) advise(w http.ResponseWriter, r *http.Request) {
 	rec, ok := s.advisable(w, r)
 	if !ok {
@@ -210,7 +209,7 @@ func (s *Server) advise(w http.ResponseWriter, r *http.Request) {
 	send(w, r, "application/json", found.body)
 }
 
-// progress answers how far looking through a recording has come.
+// progress answers how much of a recording has been searched.
 func (s *Server) progress(w http.ResponseWriter, r *http.Request) {
 	in, ok := s.advisable(w, r)
 	if !ok {
@@ -226,7 +225,7 @@ func (s *Server) progress(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(out)
 }
 
-// stopAdvice ends looking through a recording, for all who wait for that.
+// stopAdvice stops the search of a recording, for all requests that wait for it.
 func (s *Server) stopAdvice(w http.ResponseWriter, r *http.Request) {
 	in, ok := s.advisable(w, r)
 	if !ok {
@@ -238,7 +237,7 @@ func (s *Server) stopAdvice(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// advisable returns the recording that a request about findings is for.
+// advisable returns the recording of a request about findings.
 func (s *Server) advisable(w http.ResponseWriter, r *http.Request) (*recording.Recording, bool) {
 	if s.adviser == nil {
 		fail(w, http.StatusNotFound, errors.New("this server looks for no findings"), "hone web REF does")

@@ -27,18 +27,18 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// maxQuery is how long a query may be.
+// maxQuery is the maximum length of a query.
 const maxQuery = 32 << 10
 
-// usualTraces is how many samples a page gets when it asks for no number.
+// usualTraces is the number of samples in an answer if the request has no limit.
 const usualTraces = 1000
 
-// mostAnswer is how many bytes of JSON an answer may have. What is more, no page can show, and a program gets it from the command line.
+// mostAnswer is the maximum size of an answer in bytes of JSON. A page cannot show more, and scripts can use the command line.
 const mostAnswer = 128 << 20
 
 var errTooMuch = fmt.Errorf("the answer has more than %s", unit.Size(mostAnswer))
 
-// A bounded writer takes so many bytes.
+// A bounded writer fails after some number of bytes.
 type bounded struct {
 	io.Writer
 	left int
@@ -54,14 +54,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 // An answerer computes the body of an answer.
 type answerer func(in []*recording.Recording, q query.Query) (any, error)
 
-// view answers with the report of a view, as hone writes it in JSON.
+// view answers with the report of a view, in hone's JSON.
 func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 	s.answer(w, r, v.Name, func(in []*recording.Recording, q query.Query) (any, error) {
 		if v.Name == "traces" {
 			if q.Limit == 0 {
 				q.Limit = usualTraces
 			} else if q.Limit < 0 {
-				q.Limit = math.MaxInt // the view knows how much of that can be looked at
+				q.Limit = math.MaxInt // the view limits its answer itself
 			}
 		}
 		rep, err := run(v, in, q)
@@ -78,14 +78,14 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 	})
 }
 
-// run answers q with a view.
+// run runs a view.
 func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report, error) {
 	q.View = v.Name
 	switch {
 	case v.NeedsBase && len(in) < 2:
 		return nil, withHint(errors.New("nothing to compare with"), "choose a recording to compare with, or open one: hone web NEW --base OLD")
 	case v.Arg == "":
-		q.Arg = "" // that of the view the page showed before
+		q.Arg = "" // the argument belongs to the previous view of the page
 	}
 	var err error
 	if v.Part != view.Profile {
@@ -104,7 +104,7 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 	return v.Run(in, q)
 }
 
-// answer parses the query of a request about a view and sends what compute makes of it.
+// answer parses the query of a request about a view, and sends the result of compute.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, compute answerer) {
 	q, in, err := s.asked(r, name, onlyFunctions)
 	if err != nil {
@@ -142,11 +142,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, com
 	send(w, r, "application/json", body)
 }
 
-// pack returns an answer as it is sent.
+// pack returns a compressed answer.
 func (s *Server) pack(out any) ([]byte, error) {
 	level := gzip.DefaultCompression
 	if f, ok := out.(*report.Flame); ok && len(f.Path) > 0 && s.store == nil {
-		level = gzip.BestSpeed // whoever zooms in waits for it, mostly on the same machine
+		level = gzip.BestSpeed // users wait for it while zooming, mostly on the same machine
 	}
 	var body bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&body, level)
@@ -167,7 +167,7 @@ func (s *Server) pack(out any) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// keyOf returns what an answer to q is kept by.
+// keyOf returns the cache key of an answer.
 func keyOf(path string, q query.Query, in []*recording.Recording) string {
 	key := path + " " + q.URL()
 	for _, rec := range in {
@@ -176,25 +176,24 @@ func keyOf(path string, q query.Query, in []*recording.Recording) string {
 	return key
 }
 
-// pickedFor returns the recordings with the profiles that q is about, and q with the sample type that its metric is there, where a view is about
-// profiles.
+// pickedFor returns the recordings with the profiles that q is about, and q with its metric replaced by a sample type, if the view is about profiles.
 func pickedFor(name string, in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
 	if v, ok := views.Find(name); ok && v.Part != view.Profile {
 		return in, q, nil
 	} else if ok && v.Kind != "" {
 		if q.Metric = ""; len(in[0].Parts) > 0 {
-			q.Metric = v.Kind // the metric is that of the other views
+			q.Metric = v.Kind // the metric belongs to other views
 		}
 	}
 	return open.Resolve(in, q)
 }
 
-// query reads the query of a request, and finds what it is about.
+// query parses the query of a request and returns the recordings that it is about.
 func (s *Server) query(r *http.Request, name string) (query.Query, []*recording.Recording, error) {
 	return s.asked(r, name, func(string, query.Query) bool { return false })
 }
 
-// asked does the same, where functions says which questions are only about functions.
+// asked is query for a view whose questions may be about functions alone, which functions reports.
 func (s *Server) asked(r *http.Request, name string, functions func(view string, q query.Query) bool) (query.Query, []*recording.Recording, error) {
 	q, err := parse(r, name)
 	if err != nil {
@@ -207,7 +206,7 @@ func (s *Server) asked(r *http.Request, name string, functions func(view string,
 	return q, in, err
 }
 
-// onlyFunctions reports whether a view has the same answer to q without the lines of stacks.
+// onlyFunctions reports whether the answer of a view to q is the same without line numbers.
 func onlyFunctions(view string, q query.Query) bool {
 	if len(q.Steps) > 0 || len(q.Base) > 0 {
 		return false
@@ -219,7 +218,7 @@ func onlyFunctions(view string, q query.Query) bool {
 	return false
 }
 
-// parse reads the query of a request.
+// parse parses the query of a request.
 func parse(r *http.Request, name string) (query.Query, error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return query.Query{}, fmt.Errorf("a query of more than %s", unit.Size(maxQuery))
@@ -230,8 +229,7 @@ func parse(r *http.Request, name string) (query.Query, error) {
 	return pageGrammar.FromURL(&u)
 }
 
-// check answers what is wrong with a query, for fields that say so while somebody types. That something is wrong is no
-// failure of the request.
+// check answers with the error in a query, for input fields. An invalid query is a normal answer here, not a failed request.
 func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 	var out struct {
 		Error string `json:"error,omitempty"`
@@ -243,11 +241,10 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(out)
 }
 
-// pageGrammar takes every key for every view: a page keeps its state when another view is chosen, and each view uses
-// what it knows.
+// pageGrammar allows every key for every view: a page keeps its state when the view changes, and each view uses its own keys.
 var pageGrammar query.Grammar
 
-// ownKeys leaves out what only pages understand.
+// ownKeys removes the keys that only pages use.
 func ownKeys(raw string) string {
 	pairs := strings.Split(raw, "&")
 	kept := pairs[:0]
@@ -259,7 +256,7 @@ func ownKeys(raw string) string {
 	return strings.Join(kept, "&")
 }
 
-// send sends what is packed with gzip: as it is, or unpacked to a client that takes no gzip.
+// send sends a compressed answer, or uncompressed if the client does not accept gzip.
 func send(w http.ResponseWriter, r *http.Request, contentType string, packed []byte) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
@@ -279,7 +276,7 @@ func send(w http.ResponseWriter, r *http.Request, contentType string, packed []b
 	}
 }
 
-// A hinted error knows what to do next.
+// A hinted error has a next step.
 type hinted struct {
 	error
 	hint string
@@ -296,7 +293,7 @@ func (s *Server) hintOf(err error) string {
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, &none):
-		return "the name is a regexp; filters may have removed what it matches"
+		return "the name is a regexp; filters may have removed the functions that it matches"
 	}
 	if next := hint.Next(err); next != nil {
 		return next.Spell(s.opt.By)
@@ -312,7 +309,7 @@ func statusOf(err error) int {
 	return http.StatusUnprocessableEntity
 }
 
-// fail sends an error in the form that pages and scripts read.
+// fail sends an error as JSON, for pages and scripts.
 func fail(w http.ResponseWriter, status int, err error, hint string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -322,15 +319,15 @@ func fail(w http.ResponseWriter, status int, err error, hint string) {
 	}{err.Error(), hint})
 }
 
-// A session is what there is to look at.
+// A session describes the open recordings.
 type session struct {
 	Version    string          `json:"version"`
-	Fleet      bool            `json:"fleet,omitempty"`   // pages name what they are about, in a store
-	Base       string          `json:"base,omitempty"`    // what to compare with at first
+	Fleet      bool            `json:"fleet,omitempty"`   // pages name profiles in a store
+	Base       string          `json:"base,omitempty"`    // default base
 	Advises    bool            `json:"advises,omitempty"` // findings can be asked for
-	Takes      bool            `json:"takes,omitempty"`   // files can be sent to be opened
-	Saves      bool            `json:"saves,omitempty"`   // views can be saved under a name
-	Source     string          `json:"source,omitempty"`  // where the sources are, as the user said
+	Takes      bool            `json:"takes,omitempty"`   // files can be uploaded
+	Saves      bool            `json:"saves,omitempty"`   // views can be saved by name
+	Source     string          `json:"source,omitempty"`  // folder of the sources, as the user wrote it
 	Recordings []sessionRecord `json:"recordings"`
 	Views      []sessionView   `json:"views"`
 	Keys       []sessionKey    `json:"keys"`
@@ -343,13 +340,13 @@ type sessionRecord struct {
 	Kind     string          `json:"kind"`
 	Time     int64           `json:"time_nanos,omitempty"`
 	Duration int64           `json:"duration_nanos,omitempty"`
-	Samples  int             `json:"samples,omitempty"` // 0 where they are not known
-	First    float64         `json:"first,omitempty"`   // share of the thinnest calls of the first picture of a large profile
-	Whole    bool            `json:"whole,omitempty"`   // it is a recording, of which there can be a copy
-	Many     bool            `json:"many,omitempty"`    // so many that findings take long to look for
+	Samples  int             `json:"samples,omitempty"` // 0 if unknown
+	First    float64         `json:"first,omitempty"`   // share of the thinnest calls in the first picture of a large profile
+	Whole    bool            `json:"whole,omitempty"`   // it is a recording that can be downloaded
+	Many     bool            `json:"many,omitempty"`    // a search for findings takes long, because there are so many samples
 	Metrics  []sessionMetric `json:"metrics"`
 	Labels   []string        `json:"labels,omitempty"`
-	Views    []string        `json:"views"` // that have something to show of it
+	Views    []string        `json:"views"` // views with an answer about it
 	Notes    []string        `json:"notes,omitempty"`
 }
 
@@ -358,15 +355,15 @@ type sessionMetric struct {
 	Unit    string   `json:"unit"`
 	Default bool     `json:"default,omitempty"`
 	Total   int64    `json:"total"`
-	Samples int      `json:"samples,omitempty"` // stacks that have some of it, each with its labels; 0 where they are not known
-	Taken   int64    `json:"taken,omitempty"`   // how many times they were met, where the profile counts that
-	Names   []string `json:"names,omitempty"`   // by which it can be asked for, too
+	Samples int      `json:"samples,omitempty"` // stacks with a value, each with its labels; 0 if unknown
+	Taken   int64    `json:"taken,omitempty"`   // number of events, if the profile counts them
+	Names   []string `json:"names,omitempty"`   // other names in queries
 }
 
-// mostLabels is how many keys of labels a page offers.
+// mostLabels is the maximum number of label keys on a page.
 const mostLabels = 1000
 
-// metricOf returns what a page should know of a metric, which is a sample type of a profile.
+// metricOf describes a sample type for pages.
 func metricOf(p *profile.Profile, k int) sessionMetric {
 	t := p.SampleTypes[k]
 	out := sessionMetric{Type: t.Type, Unit: t.Unit}
@@ -414,7 +411,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(out)
 }
 
-// describe returns what there is to look at.
+// describe returns the session.
 func (s *Server) describe() (session, error) {
 	out := session{Version: s.opt.Version, Base: s.opt.Base, Advises: s.adviser != nil, Takes: s.opt.Takes, Saves: s.opt.Saved != "", Source: s.opt.Source, Recordings: []sessionRecord{}}
 	for _, rec := range s.all() {
@@ -429,7 +426,7 @@ func (s *Server) describe() (session, error) {
 	return out, nil
 }
 
-// describe adds the views and keys there are.
+// describe adds the views and keys of a recording.
 func (s *session) describe() {
 	for v := range views.All() {
 		s.Views = append(s.Views, sessionView{v.Name, v.Doc, v.Arg, v.Uses.List()})
@@ -439,8 +436,8 @@ func (s *session) describe() {
 	}
 }
 
-// viewsOf names the views that have something to show of a recording. The tabs of pages come from it. Of one that is empty, those of
-// profiles say so.
+// viewsOf names the views that have something to show of a recording. Pages make their tabs from it. If a recording is empty, the views of profiles
+// explain why.
 func viewsOf(rec *recording.Recording) []string {
 	var out, ofProfiles []string
 	for v := range views.All() {
@@ -457,7 +454,7 @@ func viewsOf(rec *recording.Recording) []string {
 	return out
 }
 
-// recordOf returns what a page should know of a recording at once.
+// recordOf describes a recording for pages.
 func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	p := rec.Profile
 	out := sessionRecord{
@@ -466,7 +463,7 @@ func recordOf(rec *recording.Recording) (sessionRecord, error) {
 	}
 	l, err := profileview.Contents([]*recording.Recording{rec})
 	if errors.Is(err, profile.ErrEmpty) || err != nil && len(p.SampleTypes) == 0 {
-		return out, nil // pages say that there is nothing
+		return out, nil // pages show that it is empty
 	}
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", rec.Ref, err)

@@ -68,7 +68,7 @@ func TestTracesWithLongNamesAreFewer(t *testing.T) {
 	}
 }
 
-func TestAnswerThatNoPageCanShowIsRefused(t *testing.T) {
+func TestAnswerTooLargeForPage(t *testing.T) {
 	s, h := longNames(t, 60, 40)
 	w := get(s, h, "/api/folded")
 	if w.Code != 422 || w.Body.Len() > 1000 || !strings.Contains(w.Body.String(), "hone folded writes all of it") {

@@ -15,12 +15,12 @@ const (
 	cacheCosts = 32 << 20
 )
 
-// A memory keeps answers as they were sent, trees that pictures were cut from, and what functions cost. What was used last stays.
+// A memory caches answers, trees of pictures, and costs of functions. It removes the least recently used ones.
 type memory struct {
 	answers *cache.Cache[string, []byte]
 	trees   *cache.Cache[string, *tree]
 	costs   *recording.Memo
-	mu      sync.Mutex // held while a tree is looked for, which is not made meanwhile
+	mu      sync.Mutex // held while looking up a tree, but not while making one
 }
 
 func newMemory() *memory {
@@ -31,15 +31,15 @@ func newMemory() *memory {
 	}
 }
 
-// A tree is made by the first who asks for it; the others wait.
+// A tree is made by the first request for it; later ones wait for it.
 type tree struct {
-	of    string // what trees have in common that differ at most in their samples
+	of    string // key without the steps that only select samples
 	steps int    // that select the samples
 	made  func() (*profileview.Flames, error)
-	there atomic.Pointer[profileview.Flames] // once it is made
+	there atomic.Pointer[profileview.Flames] // set when the tree is complete
 }
 
-// made returns the trees that are there, the last used first.
+// made returns the complete trees, the most recently used first.
 func (c *memory) made() []*profileview.Flames {
 	var out []*profileview.Flames
 	for _, t := range c.trees.All() {
@@ -56,19 +56,18 @@ func (c *memory) keep(key string, body []byte) {
 	}
 }
 
-// tree returns the tree for a key, making it when it is not there. One of more samples, should it be there or in the
-// making, is what to start from.
+// tree returns the tree for a key, and makes it if necessary. It starts from a tree with more samples, if there is one.
 func (c *memory) tree(key, of string, steps int, make func(known ...*profileview.Flames) (*profileview.Flames, error)) (*profileview.Flames, error) {
 	t := c.find(key, of, steps, make)
 	f, err := t.made()
 	t.there.Store(f)
 	if err != nil {
-		c.trees.Remove(key, func(other *tree) bool { return other == t }) // its place is for trees
+		c.trees.Remove(key, func(other *tree) bool { return other == t }) // free its place for other trees
 	}
 	return f, err
 }
 
-// find returns the tree for a key, which may be in the making, or is yet to be made.
+// find returns the tree for a key, which may not be complete, or a new one.
 func (c *memory) find(key, of string, steps int, make func(known ...*profileview.Flames) (*profileview.Flames, error)) *tree {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +85,7 @@ func (c *memory) find(key, of string, steps int, make func(known ...*profileview
 	if start == nil {
 		t.made = sync.OnceValues(func() (*profileview.Flames, error) { return make() })
 	} else {
-		c.trees.Get(startKey) // it is used: the next filter will want it, too
+		c.trees.Get(startKey) // mark it as used, because the next filter will start from it, too
 		t.made = sync.OnceValues(func() (*profileview.Flames, error) {
 			known, err := start.made()
 			if err != nil {

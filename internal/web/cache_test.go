@@ -6,9 +6,9 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 )
 
-// TestTreesOfOneName holds that the tree of a recording is not the answer about another one that is called the same, as when a server
+// TestTreesWithSameName holds that the tree of a recording is not the answer about another one that is called the same, as when a server
 // is asked twice.
-func TestTreesOfOneName(t *testing.T) {
+func TestTreesWithSameName(t *testing.T) {
 	s, _ := serverOf(t, "main;work 3\n", "main;rest 5\n")
 	s.in[1].Ref = s.in[0].Ref
 	for i, want := range []int64{3, 5, 3} {

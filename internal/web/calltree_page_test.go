@@ -90,7 +90,7 @@ func TestPageCallTreeBase(t *testing.T) {
 }
 
 // Choosing a recording to compare with stays in the view, which has what was before.
-func TestPageBeside(t *testing.T) {
+func TestPageCompareInPlace(t *testing.T) {
 	p := open(t, serve(t, folded(t, "main.main;main.a 300\n"), folded(t, "main.main;main.a 100\nmain.main;main.gone 50\n")), 1280, 800)
 	p.visit("/top")
 	eval[bool](p, `(() => { const s = [...document.querySelectorAll("select")].find((s) => s.textContent.includes("compare with")); s.value = "p1.pb.gz"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)

@@ -20,13 +20,13 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// A download is one form in which pages give out what they show.
+// A download is a file format for what a page shows.
 type download struct {
 	name   string
-	ending string // of the file
+	ending string // file extension
 	media  string
-	view   string // "" is that of the page
-	format string // of package render
+	view   string // "" means the view of the page
+	format string // format in package render
 }
 
 var downloads = []download{
@@ -39,7 +39,7 @@ var downloads = []download{
 	{"markdown", ".md", "text/markdown; charset=utf-8", "", "markdown"},
 }
 
-// spanFiles are the files that have all spans of an execution trace.
+// spanFiles are the formats with all spans of an execution trace.
 var spanFiles = map[string]struct {
 	ending, media string
 	format        traceview.SpanFormat
@@ -49,7 +49,7 @@ var spanFiles = map[string]struct {
 	"perfetto": {".spans.pftrace", "application/octet-stream", traceview.SpanPerfetto},
 }
 
-// download sends what a page shows as a file. The key view says which view that is.
+// download sends a view as a file. The key view names the view.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query().Get("view")
 	u := *r.URL
@@ -75,7 +75,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		kept = keyOf(r.URL.Path+" "+asked, q, in)
 	}
 	if body, ok := s.cache.answers.Get(kept); ok {
-		v, _ := views.Find(cmp.Or(asked, "flame")) // it was found for the answer that is kept
+		v, _ := views.Find(cmp.Or(asked, "flame")) // exists, because the answer was found
 		attach(w, baseName(in[0].Ref)+"."+v.Name+".svg", "image/svg+xml")
 		send(w, r, "image/svg+xml", body)
 		return
@@ -135,7 +135,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		if _, err := traceview.WriteSpans(file, spans.format, []*recording.Recording{whole}, q); err != nil && !file.begun {
 			fail(w, statusOf(err), err, s.hintOf(err))
 		} else if err != nil {
-			panic(http.ErrAbortHandler) // a file that looks whole must be whole
+			panic(http.ErrAbortHandler) // do not end an incomplete file as if it were complete
 		}
 		return
 	}
@@ -155,7 +155,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		}
 		name := base + "." + v.Name + d.ending
 		if d.view != "" {
-			name = base + d.ending // which says it all
+			name = base + d.ending // the name of the recording says enough
 		}
 		if format == "markdown" {
 			if rep, err = forTicket(v, in, q, rep); err != nil {
@@ -187,10 +187,10 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusNotFound, fmt.Errorf("no download in format %s", format), "")
 }
 
-// mostTicket is how many bytes of Markdown go into a ticket: GitHub takes 65,536 letters.
+// mostTicket is the maximum size of Markdown for an issue: GitHub allows 65,536 characters.
 const mostTicket = 60_000
 
-// forTicket returns a report that fits into a ticket: with fewer rows, where there are too many.
+// forTicket returns a report that fits into an issue, with fewer rows if necessary.
 func forTicket(v *view.View, in []*recording.Recording, q query.Query, rep report.Report) (report.Report, error) {
 	limited := v.Uses.Has("limit")
 	for _, limit := range []int{400, 200, 100, 50, 25, 10} {
@@ -210,7 +210,7 @@ func forTicket(v *view.View, in []*recording.Recording, q query.Query, rep repor
 	return rep, nil
 }
 
-// A countingWriter counts what is written to it.
+// A countingWriter counts the bytes written to it.
 type countingWriter int
 
 func (c *countingWriter) Write(b []byte) (int, error) {
@@ -218,11 +218,10 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// endings are those of files with profiles.
+// endings are file extensions of profiles.
 var endings = []string{".gz", ".pb", ".pprof", ".prof", ".folded", ".hone"}
 
-// baseName returns what downloads of a recording begin with: its name without endings, in letters that all systems allow in
-// the names of files.
+// baseName returns the start of file names for downloads of a recording: its name without extension, in characters that all systems allow.
 func baseName(ref string) string {
 	base := ref[strings.LastIndexAny(ref, `/\`)+1:]
 	for again := true; again; {
@@ -240,12 +239,12 @@ func baseName(ref string) string {
 		return r
 	}, base)
 	if strings.Trim(base, "-.") == "" {
-		return "profile" // of standard input
+		return "profile" // it came from standard input
 	}
 	return base
 }
 
-// An attachment is a file that begins when something is written to it, so that there may be an error instead.
+// An attachment sends its headers with the first write, so that an error before it can be sent instead.
 type attachment struct {
 	w           http.ResponseWriter
 	name, media string

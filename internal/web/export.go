@@ -19,10 +19,10 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// What goes into a saved page, so that it can be sent by mail: with the page itself, at most 1.5 MB.
+// Limits of a saved page, which should fit into an email: at most 1.5 MB with the page itself.
 const (
 	maxSavedRows   = 1000    // of a ranking
-	maxSavedTree   = 300_000 // bytes of the flame graph; half as many of the inverted one, which the page could make itself, but not of narrow calls
+	maxSavedTree   = 300_000 // bytes of the flame graph. The inverted one gets half: the page can compute it, but without narrow calls
 	maxSavedSource = 150_000 // bytes of listings
 	maxSavedLists  = 100     // functions
 )
@@ -30,10 +30,10 @@ const (
 // PageOptions tune a saved page.
 type PageOptions struct {
 	Version string
-	Dark    bool // it is dark unless its reader chooses otherwise; else as the system of the reader is
-	Up      bool // the flame graph grows upwards unless its reader chooses otherwise
+	Dark    bool // dark by default; otherwise the system of the reader decides
+	Up      bool // flame graphs grow upwards by default
 
-	Advice []byte // findings in JSON, as pages get them; nil when none were looked for
+	Advice []byte // findings as JSON; nil if there was no search
 }
 
 // WritePage writes the answer to q about a recording, and its base if there is one, as a page that needs no server:
@@ -77,7 +77,7 @@ func WritePage(w io.Writer, in []*recording.Recording, q query.Query, o PageOpti
 	return err
 }
 
-// replaceAll puts new text in the place of old text, all of which must be there once.
+// replaceAll replaces texts, each of which must occur exactly once.
 func replaceAll(text string, with map[string]string) (string, bool) {
 	var pairs []string
 	for old, text2 := range with {
@@ -89,7 +89,7 @@ func replaceAll(text string, with map[string]string) (string, bool) {
 	return strings.NewReplacer(pairs...).Replace(text), true
 }
 
-// savedAnswers returns what a saved page can be asked, by request. The keys of a request are in the order of their names.
+// savedAnswers returns the answers of a saved page by request. Keys of a request are sorted.
 func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[string]any, error) {
 	first, err := recordOf(in[0])
 	if err != nil {
@@ -174,8 +174,8 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 	return answers, nil
 }
 
-// savedTree returns as much of a flame graph as there is room for. When all that can be seen is too much, it tries somewhat fewer calls than
-// would fit if each took the same number of bytes.
+// savedTree returns as much of a flame graph as fits. If the whole is too large, it estimates the number of calls that fit from their mean size, and
+// tries slightly fewer.
 func savedTree(flames *profileview.Flames, q query.Query, most int) (json.RawMessage, error) {
 	for limits := painted(q); ; {
 		f, err := flames.Flame(limits)
@@ -190,7 +190,7 @@ func savedTree(flames *profileview.Flames, q query.Query, most int) (json.RawMes
 	}
 }
 
-// saveSource adds the lines of the functions that cost most, where their sources are at hand.
+// saveSource adds source lines of the most expensive functions, if their sources are available.
 func saveSource(answers map[string]any, in []*recording.Recording, q query.Query) error {
 	if in[0].Sources == nil || q.By != "" && q.By != "function" {
 		return nil
@@ -237,7 +237,7 @@ func saveSource(answers map[string]any, in []*recording.Recording, q query.Query
 	return nil
 }
 
-// saveDiff adds what changed most.
+// saveDiff adds the largest changes.
 func saveDiff(answers map[string]any, in []*recording.Recording, q query.Query) error {
 	q.Root, q.Min, q.Limit = "", 0, maxSavedRows
 	for sort, key := range map[string]string{"flat": "/api/diff", "cum": "/api/diff?sort=cum"} {
@@ -251,7 +251,7 @@ func saveDiff(answers map[string]any, in []*recording.Recording, q query.Query) 
 	return nil
 }
 
-// savedMetric returns the only metric that a saved page has numbers of.
+// savedMetric returns the metric of a saved page, which has only one.
 func savedMetric(in []*recording.Recording, q query.Query) ([]sessionMetric, error) {
 	p := in[0].Profile
 	k, err := p.SampleIndex(q.Metric)

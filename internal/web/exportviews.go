@@ -13,16 +13,16 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// A wholeView is a view whose answer a saved page has as it is.
+// A wholeView is a view whose complete answer is in a saved page.
 type wholeView struct {
 	name string
-	key  string                                   // of the request that pages make
-	most int                                      // bytes
-	less func(q query.Query, try int) query.Query // asks for less, the more often that was too much; nil when nothing does
-	thin func(report.Report)                      // leaves out what the page does not show
+	key  string                                   // request of the page
+	most int                                      // maximum bytes
+	less func(q query.Query, try int) query.Query // reduces the query after try answers that were too large; nil if that is impossible
+	thin func(report.Report)                      // removes parts that the page does not show
 }
 
-// Views that pages get only as a whole. When there is no room for all of them, it is for the first ones.
+// Views whose answers pages get as a whole. If not all fit, the first ones have precedence.
 var wholeViews = []wholeView{
 	{name: "symptoms", key: "/api/symptoms", most: 20_000},
 	{name: "mem", key: "/api/mem", most: 20_000},
@@ -40,7 +40,7 @@ const (
 	savedTries     = 6
 )
 
-// fewer asks for fewer rows.
+// fewer reduces the number of rows.
 func fewer(first int) func(query.Query, int) query.Query {
 	return func(q query.Query, try int) query.Query {
 		q.Limit = max(1, first>>try)
@@ -48,7 +48,7 @@ func fewer(first int) func(query.Query, int) query.Query {
 	}
 }
 
-// coarser leaves out calls that are a small share of all.
+// coarser drops calls with a small share.
 func coarser(q query.Query, try int) query.Query {
 	if q.Min = 0; try > 0 {
 		q.Min = 0.005 * float64(int(1)<<try)
@@ -56,7 +56,7 @@ func coarser(q query.Query, try int) query.Query {
 	return q
 }
 
-// saveViews adds what else a recording has, as far as there is room for it.
+// saveViews adds the other views of a recording, as far as they fit.
 func saveViews(answers map[string]any, in []*recording.Recording, q query.Query) error {
 	there, err := json.Marshal(answers)
 	if err != nil {
@@ -115,7 +115,7 @@ func savedAnswer(v *view.View, thin func(report.Report), in []*recording.Recordi
 	return json.Marshal(rep)
 }
 
-// saveGraph adds the picture of the call graph, and returns how many bytes are left then.
+// saveGraph adds the picture of the call graph, and returns the remaining bytes.
 func saveGraph(answers map[string]any, in []*recording.Recording, q query.Query, left int) (int, error) {
 	v, _ := views.Find("graph")
 	q.Root, q.Arg, q.Min, q.Limit = "", "", 0, 0
@@ -140,7 +140,7 @@ func saveGraph(answers map[string]any, in []*recording.Recording, q query.Query,
 	return left, nil
 }
 
-// saved reports whether a saved page can show a view of hone: from an answer that it has, or from its calls.
+// saved reports whether a saved page can show a view, from a saved answer or from its calls.
 func saved(answers map[string]any, name string) bool {
 	switch name {
 	case "calltree", "sandwich":

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// fleetPages are the paths of pages about a store, beside those about what was selected from it.
+// fleetPages are the paths of pages about a store, except those about a selection.
 var fleetPages = []string{"services", "service", "heat", "events", "shelf"}
 
 // OfStore returns what answers the pages of a store. It asks open for what they name, and opens its answers to whoever asks:
@@ -23,14 +23,14 @@ func OfStore(opt Options, open func(ctx context.Context, ref string, functions b
 	return s.Handler()
 }
 
-// storeHead is what pages know before they name anything.
+// storeHead is the session of a page that names nothing yet.
 func (s *Server) storeHead() session {
 	out := session{Version: s.opt.Version, Fleet: true, Recordings: []sessionRecord{}}
 	out.describe()
 	return out
 }
 
-// storeSession answers what there is to look at in what a request names.
+// storeSession answers with the session of the refs in a request.
 func (s *Server) storeSession(w http.ResponseWriter, r *http.Request) {
 	q, err := parse(r, "session")
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) storeSession(w http.ResponseWriter, r *http.Request) {
 				err = bad
 			}
 			if strings.HasPrefix(rec.Ref, store.RefPrefix) {
-				one.Samples = 0 // views of lines have more stacks than there are here
+				one.Samples = 0 // with lines there are more stacks than this
 				for i := range one.Metrics {
 					one.Metrics[i].Samples = 0
 				}

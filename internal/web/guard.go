@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// policy lets a page load only what the server itself holds, and run nothing that stands in a page.
+// policy allows a page to load only from this server, and to run no inline scripts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// guard lets through only those who name this server by its own name, come from its own pages, and know the token.
+// guard allows only requests that name this server by its own host name, come from its own pages, and have the token.
 //
-// Any page in the same browser can send requests to servers on this machine, and a name that its owner makes point
-// here passes for the same origin; profiles and sources are nobody else's business.
+// Other pages in the same browser can send requests to servers on this machine, even from the same origin by DNS rebinding, and must not read
+// profiles and sources.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return policed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(s.opt.Hosts, r.Host) {
@@ -29,7 +29,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch r.Header.Get("Sec-Fetch-Site") {
 		case "", "same-origin", "none":
 		default:
-			// A link on another page may lead here, but nothing else may.
+			// Links from other pages may open pages, but nothing else.
 			if r.Header.Get("Sec-Fetch-Mode") != "navigate" || isData(r.URL) {
 				refuse(w, "this server answers only its own pages")
 				return
@@ -45,7 +45,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			})
 			r.URL.RawQuery = withoutToken(r.URL.RawQuery)
 			if !isData(r.URL) {
-				// The token should not stay in the history or be part of links.
+				// Keep the token out of the history and of shared links.
 				http.Redirect(w, r, r.URL.RequestURI(), http.StatusSeeOther)
 				return
 			}
@@ -60,7 +60,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	}))
 }
 
-// policed has browsers keep answers to themselves, and run nothing that stands in one.
+// policed tells browsers not to share answers and not to run scripts in them.
 func policed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -74,7 +74,7 @@ func policed(next http.Handler) http.Handler {
 	})
 }
 
-// cookie returns the name of the cookie. Cookies of a host are shared by all its ports.
+// cookie returns the cookie's name. It has the port, because all ports of a host share cookies.
 func (s *Server) cookie(r *http.Request) string {
 	return "hone-" + r.Host[strings.LastIndex(r.Host, ":")+1:]
 }
@@ -83,12 +83,12 @@ func (s *Server) isToken(given string) bool {
 	return subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) == 1
 }
 
-// isData reports whether u leads to data rather than to a page.
+// isData reports whether u is a URL of data, rather than of a page.
 func isData(u *url.URL) bool {
 	return strings.HasPrefix(u.Path, "/api/") || strings.HasPrefix(u.Path, "/download/")
 }
 
-// withoutToken takes the token out of a query string and leaves the order of the rest.
+// withoutToken removes the token from a query string, and keeps the order of the rest.
 func withoutToken(query string) string {
 	pairs := strings.Split(query, "&")
 	return strings.Join(slices.DeleteFunc(pairs, func(p string) bool { return strings.HasPrefix(p, "token=") }), "&")

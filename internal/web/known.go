@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// known is which files are open, so that a file that somebody opens again is shown and not listed twice.
+// known records which files are open, so that a file opened twice is listed once.
 type known struct {
-	since time.Time // before files were read
+	since time.Time // time before reading the files
 	sent  map[sentFile]string
-	local map[string]fs.FileInfo // of files of this machine, by ref, right after they were read
+	local map[string]fs.FileInfo // local files by ref, right after reading them
 }
 
-// A sentFile is a file that a page sent: another one may have the same name.
+// A sentFile is an uploaded file. Several can have the same name.
 type sentFile struct {
 	name string
 	hash [sha256.Size]byte
 }
 
-// opened keeps what tells whether the file that a ref names is still the one that was read.
+// opened records the identity of the file that a ref names, to recognize it later.
 func (k *known) opened(ref string) {
 	info, err := os.Stat(ref)
 	if err == nil && info.Mode().IsRegular() && info.ModTime().Before(k.since) {
@@ -30,7 +30,7 @@ func (k *known) opened(ref string) {
 	}
 }
 
-// ref returns what a file is open as, or "".
+// ref returns the ref of an open file, or "".
 func (k *known) ref(name string, body []byte) string {
 	if ref := k.sent[sentFile{name, sha256.Sum256(body)}]; ref != "" {
 		return ref
@@ -41,7 +41,7 @@ func (k *known) ref(name string, body []byte) string {
 		}
 		now, err := os.Stat(ref)
 		if err != nil || !os.SameFile(now, was) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) {
-			continue // what is open is not there any more
+			continue // the file has been removed
 		}
 		if there, err := os.ReadFile(ref); err == nil && bytes.Equal(there, body) {
 			return ref
@@ -50,7 +50,7 @@ func (k *known) ref(name string, body []byte) string {
 	return ""
 }
 
-// openAs returns what a file that a page sends is open as, or "" where it is not open yet.
+// openAs returns the ref of an uploaded file if it is open already, or "".
 func (s *Server) openAs(name string, body []byte) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -12,25 +12,25 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 )
 
-// A remark is a text of an answer that names what can be done. Answers have their texts as hone writes them in JSON; beside these,
-// the page gets what such a text is made of, and makes buttons of what it can set.
+// A remark is a text in an answer that names settings or commands. The JSON of an answer has the text; beside it, the page gets its parts, to make
+// buttons of the settings.
 type remark struct {
 	Text  string `json:"text"`
 	Parts []any  `json:"parts"` // string, setting, command
 }
 
-// A setting is what the page can set by itself. Without a value it is for the reader to choose.
+// A setting is something that the page can set. Without a value, the user chooses one.
 type setting struct {
 	Set   string `json:"set"`
 	Value string `json:"value,omitempty"`
 }
 
-// A command is what is typed elsewhere.
+// A command is for a terminal.
 type command struct {
 	Command string `json:"command"`
 }
 
-// remarksOf returns the texts in an answer that name something to set or to ask.
+// remarksOf returns the texts in an answer that name settings or commands.
 func remarksOf(answer any, by hint.Speller) []remark {
 	var out []remark
 	seen := make(map[string]bool)
@@ -48,7 +48,7 @@ func remarksOf(answer any, by hint.Speller) []remark {
 	return out
 }
 
-// piecesOf returns what t is made of, and whether any of it can be done.
+// piecesOf returns the parts of t, and whether any of them is a setting or command.
 func piecesOf(t hint.Text, by hint.Speller) (parts []any, does bool) {
 	for _, item := range t {
 		switch item := item.(type) {
@@ -77,7 +77,7 @@ func piecesOf(t hint.Text, by hint.Speller) (parts []any, does bool) {
 
 var textType = reflect.TypeFor[hint.Text]()
 
-// eachText calls yield with the texts in v that JSON has.
+// eachText calls yield with the texts in v that appear in its JSON.
 func eachText(v reflect.Value, yield func(hint.Text)) {
 	if !v.IsValid() || !holdsTexts(v.Type(), nil) {
 		return
@@ -104,8 +104,8 @@ func eachText(v reflect.Value, yield func(hint.Text)) {
 
 var holding sync.Map // from reflect.Type to bool
 
-// holdsTexts reports whether there may be texts in values of type t: there are none in the long lists of an answer. Types in within
-// are being asked about.
+// holdsTexts reports whether values of type t can contain texts, because long lists in answers have none. within has the types that are being
+// checked.
 func holdsTexts(t reflect.Type, within []reflect.Type) bool {
 	if t == textType || t.Kind() == reflect.Interface {
 		return true
@@ -129,7 +129,7 @@ func holdsTexts(t reflect.Type, within []reflect.Type) bool {
 			holds = holds || shownInJSON(f) && holdsTexts(f.Type, within)
 		}
 	}
-	if len(within) == 1 { // else a type that is being asked about may have been left out
+	if len(within) == 1 { // otherwise the result may depend on a type that is still being checked
 		holding.Store(t, holds)
 	}
 	return holds

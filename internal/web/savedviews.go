@@ -19,11 +19,11 @@ const (
 	mostSavedName = 80  // letters
 )
 
-// A savedView is a view of whatever is open, under a name. Like the configurations of pprof, saved views are kept with the settings of the
-// user: browsers keep things by the port of a server, which is another one each time.
+// A savedView is a named view of any recording. Like configurations of pprof, saved views are in the user's settings, because browsers store data by
+// port, and hone uses another port each time.
 type savedView struct {
 	Name string `json:"name"`
-	Link string `json:"link"` // path and query, without what is looked at
+	Link string `json:"link"` // path and query, without refs
 }
 
 func (s *Server) savedViews(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func sendSaved(w http.ResponseWriter, list []savedView) {
 	json.NewEncoder(w).Encode(list)
 }
 
-// saveView keeps a view, in place of one of the same name.
+// saveView saves a view. It replaces a view with the same name.
 func (s *Server) saveView(w http.ResponseWriter, r *http.Request) {
 	var v savedView
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxQuery)).Decode(&v); err != nil {
@@ -68,7 +68,7 @@ func (s *Server) saveView(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// renameView gives a view another name, in its place of the list.
+// renameView renames a view, which keeps its position in the list.
 func (s *Server) renameView(w http.ResponseWriter, r *http.Request) {
 	var asks struct{ Name, To string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxQuery)).Decode(&asks); err != nil {
@@ -96,7 +96,7 @@ func (s *Server) renameView(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// viewName returns a name as it is kept.
+// viewName returns the normalized name of a view.
 func viewName(name string) (string, error) {
 	switch name = strings.TrimSpace(name); {
 	case name == "":

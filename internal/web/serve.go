@@ -30,7 +30,7 @@ func Listen(addr string, remote bool) (net.Listener, error) {
 	case !remote:
 		return nil, fmt.Errorf("listening at %s: other machines could reach that", addr)
 	case ip != nil && ip.IsUnspecified():
-		return nil, fmt.Errorf("listening at %s: name the address that others use", addr)
+		return nil, fmt.Errorf("listening at %s: give the address at which other machines reach this one", addr)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
@@ -39,7 +39,7 @@ func Listen(addr string, remote bool) (net.Listener, error) {
 	return l, nil
 }
 
-// HostsOf returns the names that a server at l goes by.
+// HostsOf returns the host names of a server at l.
 func HostsOf(l net.Listener) []string {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	hosts := []string{l.Addr().String()}
@@ -54,7 +54,7 @@ func HostsOf(l net.Listener) []string {
 // Serve answers requests at l until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.adviser != nil {
-		// Before the last requests are waited for: some of them may wait for findings.
+		// Close the adviser first: some of the last requests may be waiting for findings.
 		defer context.AfterFunc(ctx, s.adviser.stop)()
 		defer s.adviser.close()
 	}
@@ -66,7 +66,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	go func() { // not waited for, like whatever requests compute when the end comes
+	go func() { // not waited for, like computations of requests when the server ends
 		select {
 		case <-s.opened:
 			s.prepare(ctx, s.first)

@@ -28,46 +28,46 @@ import (
 	"github.com/hone-perf/hone/internal/views"
 )
 
-// Options tune a Server. The zero Options serve nothing to anybody but whoever has the token.
+// Options tune a Server. The zero Options allow only requests with the token.
 type Options struct {
 	Version string
-	Hosts   []string // that requests may name, with their ports
-	Base    string   // ref of the recording that pages compare with at first
+	Hosts   []string // allowed Host headers
+	Base    string   // default base
 
-	Advise string       // folder in the module that recordings are of, where findings are looked for; "" looks for none
-	By     hint.Speller // says how the reader types what the page cannot do
-	Takes  bool         // files that pages send are opened, too
-	Saved  string       // file of the views that were saved under a name; "" keeps none
-	Source string       // the same as the user wrote it, for commands that pages show; "" when it goes without saying
+	Advise string       // folder in the module to search for findings; "" means no search
+	By     hint.Speller // spells commands for a terminal
+	Takes  bool         // allow uploads of files
+	Saved  string       // file of saved views; "" means views cannot be saved
+	Source string       // Advise as the user wrote it, for commands on pages; "" means the default
 }
 
 // A Server answers for recordings.
 type Server struct {
-	mu    sync.RWMutex // held for in and described
+	mu    sync.RWMutex // guards in and described
 	in    []*recording.Recording
-	taken int64 // bytes of files that pages sent
+	taken int64 // bytes of uploaded files
 	known known
 	opt   Options
 	token string
-	first string // page
+	first string // first page
 	cache *memory
-	turns chan struct{} // held while computing
+	turns chan struct{} // limits computations at the same time
 
 	adviser *adviser // nil when nothing is to be looked for
 
-	opened chan struct{} // closed when in holds what is to be looked at, or failed why there is nothing
+	opened chan struct{} // closed when in is set, or failed says why there are no recordings
 	failed error
 
-	saving  sync.Mutex // held while the saved views are changed
-	opening sync.Mutex // held while more is found out than was asked
+	saving  sync.Mutex // held while saved views change
+	opening sync.Mutex // held while hone computes answers in advance
 	whole   atomic.Pointer[looked]
 	next    atomic.Pointer[expected]    // nil until a page expects to ask for something
 	wide    atomic.Pointer[sandwiching] // that a page has the wide calls of, and asks for the others next, or nil
 
 	graphing *graphing   // nil until it is begun; opening is held for it
-	idle     *time.Timer // that nobody has asked for a while, when more calls are opened
+	idle     *time.Timer // fires when there were no requests for a while
 
-	// What is the same for all who ask.
+	// The same for all users.
 	described func() (session, error)
 
 	ready chan struct{}                                                                       // held while a page is made ready
@@ -103,7 +103,7 @@ func Later(opt Options) *Server {
 	return s
 }
 
-// Open has the Server answer for recordings. It must be called once.
+// Open provides the recordings. It must be called once.
 func (s *Server) Open(in []*recording.Recording) {
 	s.in = make([]*recording.Recording, len(in))
 	for i, rec := range in {
@@ -113,7 +113,7 @@ func (s *Server) Open(in []*recording.Recording) {
 	close(s.opened)
 }
 
-// forMany returns a recording that several requests can ask at the same time, and that remembers what they found out.
+// forMany returns a recording for concurrent requests, which share what they computed.
 func (s *Server) forMany(rec *recording.Recording) *recording.Recording {
 	one := *rec.Numbered().Remembering(s.cache.costs)
 	if one.Sources != nil {
@@ -122,14 +122,14 @@ func (s *Server) forMany(rec *recording.Recording) *recording.Recording {
 	return &one
 }
 
-// all returns what is open.
+// all returns the open recordings.
 func (s *Server) all() []*recording.Recording {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.in
 }
 
-// add opens a file that a page sent, beside what is open.
+// add opens an uploaded file.
 func (s *Server) add(rec *recording.Recording, file sentFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *Server) add(rec *recording.Recording, file sentFile) {
 	s.described = sync.OnceValues(s.describe)
 }
 
-// said returns what pages know at once of what is open.
+// said returns the session that pages contain.
 func (s *Server) said() (session, error) {
 	s.mu.RLock()
 	described := s.described
@@ -146,13 +146,13 @@ func (s *Server) said() (session, error) {
 	return described()
 }
 
-// Fail has the Server say why there are no recordings. It takes the place of Open.
+// Fail reports why there are no recordings. It replaces the call of Open.
 func (s *Server) Fail(err error) {
 	s.failed = err
 	close(s.opened)
 }
 
-// whenOpen has requests wait until there is something to answer for.
+// whenOpen delays requests until the recordings are open.
 func (s *Server) whenOpen(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -168,7 +168,7 @@ func (s *Server) whenOpen(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Sources are made for one caller at a time, and requests come together.
+// Sources are not safe for concurrent use, but requests are concurrent.
 type sources struct {
 	mu   sync.Mutex
 	from recording.Sources
@@ -180,7 +180,7 @@ func (s *sources) Find(file, function string, line int) (recording.Text, error) 
 	return s.from.Find(file, function, line)
 }
 
-// URL returns the address of the first page, with the token that opens it. Serve makes that page ready.
+// URL returns the address of the first page, with the token. Serve prepares that page.
 func (s *Server) URL(l net.Listener, page string) string {
 	s.first = page
 	sep := "?"
@@ -190,7 +190,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 	return "http://" + l.Addr().String() + page + sep + "token=" + s.token
 }
 
-// pages are the paths at which the page is served.
+// pages are the paths of the page.
 var pages = []string{"overview", "flame", "flamechart", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "mem", "gc"}
 
 // Handler answers requests.
@@ -245,18 +245,18 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.HandleFunc("/", s.elsewhere)
 	if s.store != nil {
-		return policed(mux) // who may ask is for the store to say
+		return policed(mux) // the store checks permissions
 	}
 	return s.guard(mux)
 }
 
-// pageOf are the pages that show what the command line shows under another name.
+// pageOf maps commands to pages with other names.
 var pageOf = map[string]string{
 	"text": "top", "list": "source", "weblist": "source", "disasm": "source", "flamegraph": "flame", "flame-chart": "flamechart", "search": "flame",
 	"callers": "sandwich", "peek": "sandwich", "dot": "graph", "tree": "graph", "info": "overview", "lanes": "trace",
 }
 
-// elsewhere answers for paths that there are none of: people are told by a page, and programs by data.
+// elsewhere answers requests for unknown paths: with a page for people, with JSON for programs.
 func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && !isData(r.URL) && wantsPage(r) {
 		s.write(w, http.StatusNotFound)
@@ -265,12 +265,12 @@ func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusNotFound, fmt.Errorf("there is nothing at %s", r.URL.Path), "")
 }
 
-// wantsPage reports whether a request is one of a browser that is to show something.
+// wantsPage reports whether a browser wants to show the answer of a request.
 func wantsPage(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" || strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// busy waits for a turn to compute, and reports whether it came before the one who asked went away.
+// busy waits for a turn to compute. It reports false if the client disconnects first.
 func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 	select {
 	case s.turns <- struct{}{}:
@@ -283,7 +283,7 @@ func (s *Server) busy(r *http.Request) (done func(), ok bool) {
 	}
 }
 
-// recordings returns what a query is about: the recording it names, or the first, and its base. With functions, those of a store may have no lines.
+// recordings returns the recording that a query names, or the first one, and its base. With functions, recordings from a store may lack line numbers.
 func (s *Server) recordings(ctx context.Context, refs, base []string, functions bool) ([]*recording.Recording, error) {
 	all := s.all()
 	if len(all) == 0 && (s.store == nil || len(refs) == 0) {

@@ -377,9 +377,9 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestSavedDiffKeepsWhatIsGone holds that a saved comparison has what the page shows of it: calls that are gone with the
+// TestSavedDiffKeepsRemovedFunctions holds that a saved comparison has what the page shows of it: calls that are gone with the
 // width that they had, and the functions that changed most.
-func TestSavedDiffKeepsWhatIsGone(t *testing.T) {
+func TestSavedDiffKeepsRemovedFunctions(t *testing.T) {
 	s, h := serverOf(t, "main;work 3\n", "main;work 2\nmain;old 6\n")
 	inPage := func(path string) (answers map[string]json.RawMessage) {
 		_, rest, _ := strings.Cut(get(s, h, path).Body.String(), `id="hone-data"`)

@@ -20,7 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/waits"
 )
 
-// Files that pages send stay in memory as long as the server runs.
+// Uploaded files stay in memory until the server ends.
 const (
 	mostTaken     = 128 << 20 // bytes of one
 	mostTakenAll  = 512 << 20 // bytes of all
@@ -28,13 +28,13 @@ const (
 	mostOpen      = 64        // recordings
 )
 
-// A taking says by which name a file that a page sent can be asked for.
+// A taking is the answer to an upload: the ref of the file.
 type taking struct {
 	Ref   string `json:"ref"`
-	Known bool   `json:"known,omitempty"` // it was open already
+	Known bool   `json:"known,omitempty"` // it was open before
 }
 
-// take opens a file that a page sends, beside those that are open. A file that is open already stays as it is.
+// take opens an uploaded file. If the file is open already, nothing changes.
 func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/octet-stream" {
 		fail(w, http.StatusUnsupportedMediaType, errors.New("a file is sent as application/octet-stream"), "")
@@ -79,7 +79,7 @@ func sendTaking(w http.ResponseWriter, t taking) {
 	json.NewEncoder(w).Encode(t)
 }
 
-// reserve makes room for a file, or says that there is none.
+// reserve reserves memory for a file, or returns an error.
 func (s *Server) reserve(size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Server) reserve(size int64) error {
 	return nil
 }
 
-// unused returns a name by which no recording is known yet. People type it in commands, so it needs no quotes where name needs none.
+// unused returns a ref that no recording has. Users type it in commands, so it needs no quotes if name needs none.
 func (s *Server) unused(name string) string {
 	all := s.all()
 	ext := path.Ext(name)
@@ -108,7 +108,7 @@ func (s *Server) unused(name string) string {
 	}
 }
 
-// fileName returns the name of a file without its folders and without what cannot be shown.
+// fileName returns the base name of a file, without characters that cannot be shown.
 func fileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -124,7 +124,7 @@ func fileName(name string) string {
 	return string(letters[:min(len(letters), mostTakenName)])
 }
 
-// readTaken makes a recording of a file: a recording, an execution trace or a profile.
+// readTaken opens an uploaded recording, execution trace or profile.
 func readTaken(name string, body []byte) (*recording.Recording, error) {
 	switch {
 	case recording.IsPacked(body):

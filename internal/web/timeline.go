@@ -6,11 +6,10 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// maxPoints is how many points a page gets of a timeline: more than a screen has columns.
+// maxPoints is the maximum number of points in an answer about a timeline: more than the width of a screen.
 const maxPoints = 4000
 
-// thin puts neighbors together where there are more points than most. Peaks stay, because they are what one
-// looks for; what cores did is the mean.
+// thin merges neighboring points if there are more than most. It keeps peaks, because users look for them, and takes the mean for cores.
 func thin(t *report.Timeline, most int) {
 	n := (len(t.Points) + most - 1) / most
 	if n <= 1 {

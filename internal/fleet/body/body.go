@@ -16,36 +16,36 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Limits bound one body. Zero is no limit.
+// Limits are the limits of a request body. Zero means no limit.
 type Limits struct {
-	Bytes    int64 // as it is sent
+	Bytes    int64 // compressed size
 	Unpacked int64
-	Time     time.Duration // until all of it is there
+	Time     time.Duration // for the whole body
 
-	Recording int64 // of a body that is a recording, as it is sent; 0 is where none can be
+	Recording int64 // compressed size of a recording; 0 means that recordings are not allowed
 }
 
-// An Error is what is wrong with a request, with the status of HTTP that says so best.
+// An Error is an error in a request, with its HTTP status.
 type Error struct {
 	Status  int
-	Limit   string // the name of the limit that it met; "" when it is about something else
+	Limit   string // the limit that the body exceeds, or ""
 	Message string
-	Retry   time.Duration // when to try again, where that helps
+	Retry   time.Duration // when to retry, if that makes sense
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Errorf returns an Error that is about no limit.
+// Errorf returns an Error without a limit.
 func Errorf(status int, format string, args ...any) *Error {
 	return &Error{Status: status, Message: fmt.Sprintf(format, args...)}
 }
 
-// TooLarge returns the error for more bytes than a limit.
+// TooLarge returns the error for a body that exceeds a limit.
 func TooLarge(limit, what string, most int64) *Error {
 	return &Error{Status: http.StatusRequestEntityTooLarge, Limit: limit, Message: fmt.Sprintf("%s is larger than %s (limit: %s)", what, unit.Size(most), limit)}
 }
 
-// The names of limits, in answers and in settings.
+// Names of limits in answers and settings.
 const (
 	LimitBytes    = "profile-size"
 	LimitUnpacked = "profile-size-unpacked"
@@ -54,10 +54,10 @@ const (
 	LimitRecording = "pushed-recording-size"
 )
 
-// archive is what ZIP files begin with, and so recordings.
+// archive is the start of a ZIP file, such as a recording.
 const archive = "PK\x03\x04"
 
-// Read returns the body of a request, unpacked where its Content-Encoding says that it is packed, and how many bytes were sent.
+// Read returns the body of a request, decompressed according to its Content-Encoding, and the compressed size.
 func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, sent int64, err error) {
 	packed := false
 	switch e := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); e {
@@ -72,7 +72,7 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, s
 	}
 	var from io.Reader = r.Body
 	most, limit := limits.Bytes, LimitBytes
-	if limits.Recording > 0 && r.ContentLength > 0 && !packed { // one whose size is not known in advance counts as a profile
+	if limits.Recording > 0 && r.ContentLength > 0 && !packed { // without a Content-Length, it counts as a profile
 		b := bufio.NewReader(r.Body)
 		if begin, _ := b.Peek(len(archive)); string(begin) == archive {
 			most, limit = limits.Recording, LimitRecording
@@ -95,7 +95,7 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, s
 	case err != nil:
 		return nil, sent, Errorf(http.StatusBadRequest, "reading the body: %v", err)
 	}
-	// A deadline that passes later would end the request while it is being answered.
+	// A later deadline would interrupt the answer.
 	setDeadline(w, time.Time{})
 	if packed {
 		data, err = Gunzip(data, limits.Unpacked)
@@ -103,8 +103,8 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits) (data []byte, s
 	return data, sent, err
 }
 
-// Bound gives a handler a deadline until which the body has to be there, also when nobody reads it: net/http reads what is left of a
-// small body before it answers, and would wait for it for ever.
+// Bound sets a deadline for the body of requests, also for handlers that do not read it: net/http reads the rest of small bodies before it answers,
+// and would wait forever.
 func Bound(d time.Duration, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		setDeadline(w, time.Now().Add(d))
@@ -112,12 +112,12 @@ func Bound(d time.Duration, h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// setDeadline does nothing in a test that has no connection.
+// setDeadline does nothing in tests without a connection.
 func setDeadline(w http.ResponseWriter, t time.Time) {
 	_ = http.NewResponseController(w).SetReadDeadline(t)
 }
 
-// Gunzip unpacks at most limit bytes.
+// Gunzip decompresses at most limit bytes.
 func Gunzip(data []byte, limit int64) ([]byte, error) {
 	zr, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -143,7 +143,7 @@ var errMore = errors.New("there is more")
 func readAll(r io.Reader, limit, hint int64) ([]byte, error) {
 	var buf bytes.Buffer
 	if hint > 0 {
-		// Memory is for what came, not for what somebody says will come.
+		// Allocate for received bytes, not for an announced length.
 		buf.Grow(int(min(hint, 1<<20)) + bytes.MinRead)
 	}
 	if limit > 0 {

@@ -1,7 +1,7 @@
-// Package event keeps what happened to services: that a function began to cost more, that a version was deployed, that a rule was
-// broken, that a process was restarted or killed for want of memory.
+// Package event keeps events of services: a function began to cost more, a version was deployed, a rule was broken, a process was restarted or ran
+// out of memory.
 //
-// A Log is a file of events. Whoever notices something adds an Event, and adds it again, with the same ID, when more is known.
+// A Log is a file of events. Its users add an Event, and add it again with the same ID when more is known.
 package event
 
 import (
@@ -24,22 +24,22 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A Kind is what kind of thing happened.
+// A Kind is a kind of event.
 type Kind string
 
 const (
-	Changed   Kind = "change"  // the cost of a function
-	Deployed  Kind = "deploy"  // a version or a build that was not there before
-	Broken    Kind = "rule"    // a rule that the user made
-	Restarted Kind = "restart" // a process
-	Killed    Kind = "oom"     // a process, because it ran out of memory
-	Captured  Kind = "capture" // a deeper look, taken because of another event
+	Changed   Kind = "change"  // the cost of a function changed
+	Deployed  Kind = "deploy"  // a new version or build appeared
+	Broken    Kind = "rule"    // a rule of the user was broken
+	Restarted Kind = "restart" // a process restarted
+	Killed    Kind = "oom"     // a process ran out of memory
+	Captured  Kind = "capture" // a detailed recording was taken because of another event
 )
 
-// Kinds are all there are.
+// Kinds are all kinds.
 var Kinds = []Kind{Changed, Deployed, Broken, Restarted, Killed, Captured}
 
-// KindNames returns their names, as a user would list them.
+// KindNames returns the names of all kinds, for messages.
 func KindNames() string {
 	names := make([]string, len(Kinds))
 	for i, k := range Kinds {
@@ -48,18 +48,18 @@ func KindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// An Event is something that happened to a service. Of Change and its neighbors the one of its Kind is set.
+// An Event is something that happened to a service. Of the fields from Change on, the one of its Kind is set.
 type Event struct {
-	ID      string       `json:"id"` // the same for all that is said about one thing
+	ID      string       `json:"id"` // the same for all reports of one event
 	Tenant  string       `json:"tenant"`
 	Kind    Kind         `json:"kind"`
 	Service string       `json:"service"`
 	Labels  store.Labels `json:"labels,omitempty"`
-	Time    time.Time    `json:"time"`            // when it happened, or began
-	Noticed time.Time    `json:"noticed"`         // when that was known
-	Ended   time.Time    `json:"ended,omitzero"`  // when it was over; zero while it is not, and for what has no length
-	Pin     string       `json:"pin,omitempty"`   // keeps the profiles that show it
-	Cause   string       `json:"cause,omitempty"` // the ID of the event that this one comes from
+	Time    time.Time    `json:"time"`            // when it happened or began
+	Noticed time.Time    `json:"noticed"`         // when hone noticed it
+	Ended   time.Time    `json:"ended,omitzero"`  // when it ended; zero while it lasts, and for events without a duration
+	Pin     string       `json:"pin,omitempty"`   // pin of the profiles that show it
+	Cause   string       `json:"cause,omitempty"` // ID of the event that caused this one
 	Told    []Told       `json:"told,omitempty"`
 
 	Change  *Change  `json:"change,omitempty"`
@@ -69,34 +69,34 @@ type Event struct {
 	Capture *Capture `json:"capture,omitempty"`
 }
 
-// A Change says that a function costs more or less than before.
+// A Change is a change in the cost of a function.
 type Change struct {
-	Kind     string            `json:"kind"` // of the profiles, such as cpu
+	Kind     string            `json:"kind"` // kind of the profiles, such as cpu
 	Type     profile.ValueType `json:"type"`
 	Function string            `json:"function"`
 	File     string            `json:"file,omitempty"`
 	Package  string            `json:"package,omitempty"`
 	Source   Source            `json:"source"`
 
-	// What the function costs per second: nanoseconds of CPU, bytes, objects, as Type says. Low and High are 95 % intervals.
+	// Cost of the function per second: nanoseconds of CPU, bytes or objects, depending on Type. Low and High are 95 % intervals.
 	Before Cost    `json:"before"`
 	After  Cost    `json:"after"`
-	Share  float64 `json:"share"` // that the change is of what the service cost before, 0.01 for one percent; below zero for less
+	Share  float64 `json:"share"` // change as a share of the service's earlier cost; negative for less
 
-	// Requests is how many requests a second the entry of the function answers after the change, where they are counted. What it costs per
-	// request is Before and After divided by it.
+	// Requests is the number of requests per second after the change, if counted, in the function's entry. Before and After divided by it are costs
+	// per request.
 	Requests float64 `json:"requests,omitempty"`
 
-	Also []Also `json:"also,omitempty"` // other profiles that show the same change
+	Also []Also `json:"also,omitempty"` // other kinds of profiles that show the same change
 
-	Callers []Part   `json:"callers,omitempty"` // who pays for it, the most first
-	With    []string `json:"with,omitempty"`    // functions that changed for the same cause
-	Version string   `json:"version,omitempty"` // that it came with, where it did
-	Since   string   `json:"since,omitempty"`   // the version before that
-	Later   bool     `json:"later,omitempty"`   // it began some time after that version was deployed, so another reason is possible
+	Callers []Part   `json:"callers,omitempty"` // callers with their shares of the change, largest first
+	With    []string `json:"with,omitempty"`    // functions that changed for the same reason
+	Version string   `json:"version,omitempty"` // version that came with the change, if any
+	Since   string   `json:"since,omitempty"`   // the previous version
+	Later   bool     `json:"later,omitempty"`   // it began some time after that version was deployed, so there may be another reason
 }
 
-// An Also is what profiles of another kind say of a change.
+// An Also is the change in profiles of another kind.
 type Also struct {
 	Kind     string            `json:"kind"`
 	Type     profile.ValueType `json:"type"`
@@ -106,7 +106,7 @@ type Also struct {
 	Share    float64           `json:"share"`
 }
 
-// A Cost is a cost per second, with a 95 % interval, and how many profiles it is known from.
+// A Cost is a cost per second, with a 95 % interval and the number of profiles behind it.
 type Cost struct {
 	Value    float64 `json:"value"`
 	Low      float64 `json:"low"`
@@ -114,58 +114,58 @@ type Cost struct {
 	Profiles int     `json:"profiles"`
 }
 
-// A Part is what a caller has of a change, as a share of it.
+// A Part is a caller's share of a change.
 type Part struct {
 	Function string  `json:"function"`
 	Share    float64 `json:"share"`
 }
 
-// A Source is where a change comes from.
+// A Source is the reason for a change.
 type Source string
 
 const (
-	Code    Source = "code"    // the function itself, or what it is asked to do
-	Traffic Source = "traffic" // all of the service does more or less
-	Mix     Source = "mix"     // other requests than before, or other proportions of them
-	Growth  Source = "growth"  // what a process holds grows for hours, without more work or a new version: Before and After are of one process
+	Code    Source = "code"    // the code of the function, or its input
+	Traffic Source = "traffic" // the whole service does more or less work
+	Mix     Source = "mix"     // a different mix of requests
+	Growth  Source = "growth"  // a process has accumulated something for hours, without more work or a new version: Before and After are of one process
 )
 
-// A Deploy is a version that appeared.
+// A Deploy is a new version.
 type Deploy struct {
 	Version string `json:"version,omitempty"`
 	Build   string `json:"build,omitempty"`
-	Before  string `json:"before,omitempty"` // the version, or the build where there are no versions
+	Before  string `json:"before,omitempty"` // the previous version, or build if there are no versions
 }
 
-// A Rule says that a rule was broken.
+// A Rule is a broken rule.
 type Rule struct {
 	Name     string  `json:"name"`
-	Metric   string  `json:"metric"` // one of report.RuleShare and its neighbors
+	Metric   string  `json:"metric"` // report.RuleShare or another of these
 	Function string  `json:"function,omitempty"`
 	Value    float64 `json:"value"`
 	Limit    float64 `json:"limit"`
 	Unit     string  `json:"unit"`            // share, cores, bytes, goroutines
-	Grown    bool    `json:"grown,omitempty"` // Value and Limit are how many times as large as usual
+	Grown    bool    `json:"grown,omitempty"` // Value and Limit are growth factors
 }
 
-// A Told is what became of telling somebody about an event.
+// A Told is the outcome of a notification.
 type Told struct {
-	To     string    `json:"to"`               // the name of the receiver
-	Sent   time.Time `json:"sent,omitzero"`    // when it was taken
-	Failed string    `json:"failed,omitempty"` // why it was not
+	To     string    `json:"to"`               // name of the receiver
+	Sent   time.Time `json:"sent,omitzero"`    // when the receiver accepted it
+	Failed string    `json:"failed,omitempty"` // why it failed
 }
 
-// A Process is one that was restarted or killed.
+// A Process is a process that was restarted or killed.
 type Process struct {
 	Instance string `json:"instance"`
-	Memory   int64  `json:"memory,omitempty"` // that it used at last
+	Memory   int64  `json:"memory,omitempty"` // last known memory
 	Limit    int64  `json:"limit,omitempty"`
-	Times    int    `json:"times,omitempty"` // that it happened until Ended, when more than once
+	Times    int    `json:"times,omitempty"` // number of times until Ended, if more than one
 }
 
-// A Capture is a recording that was taken.
+// A Capture is a detailed recording.
 type Capture struct {
-	Recording string `json:"recording,omitempty"` // its ID on the shelf
+	Recording string `json:"recording,omitempty"` // ID on the shelf
 	Failed    string `json:"failed,omitempty"`
 }
 
@@ -176,21 +176,22 @@ const (
 	mostLine   = 64 << 10
 )
 
-// A Log is a file of events. It can be used by many at the same time.
+// A Log is a file of events. It is safe for concurrent use.
 type Log struct {
 	name string
 
 	mu     sync.Mutex
 	file   *os.File
-	events map[string]*Event // by tenant and ID; nobody changes one
-	bytes  int64             // of the file
-	live   int64             // bytes of the file that are what is known now
+	events map[string]*Event // by tenant and ID; events are immutable
+	bytes  int64             // size of the file
+	live   int64             // bytes of current events in the file
 	sizes  map[string]int64
 
 	followers []func(was, is *Event)
 }
 
-// Open reads a log, which need not be there yet. What of it cannot be read is left out: an error that has no Log is about all of it.
+// Open reads a log, which may not exist yet. It skips damaged parts and returns an error about them; without a Log, the error concerns the whole
+// file.
 func Open(name string) (*Log, error) {
 	l := &Log{name: name, events: map[string]*Event{}, sizes: map[string]int64{}}
 	b, err := os.ReadFile(name)
@@ -201,7 +202,7 @@ func Open(name string) (*Log, error) {
 	in.Buffer(nil, mostLine+1)
 	for in.Scan() {
 		e := new(Event)
-		if json.Unmarshal(in.Bytes(), e) == nil && e.ID != "" { // the last line of one that was killed may be half there
+		if json.Unmarshal(in.Bytes(), e) == nil && e.ID != "" { // the last line may be incomplete after a crash
 			l.keep(e, int64(len(in.Bytes()))+1)
 		}
 	}
@@ -216,7 +217,7 @@ func (l *Log) keep(e *Event, size int64) {
 	l.events[k], l.sizes[k] = e, size
 }
 
-// rewrite writes the file anew, with what is known now, without the oldest events where there are too many.
+// rewrite rewrites the file with the current events, without the oldest ones if there are too many.
 func (l *Log) rewrite() error {
 	all := l.sorted()
 	for len(all) > mostEvents*9/10 || l.live > mostBytes/2 {
@@ -254,7 +255,7 @@ func (l *Log) rewrite() error {
 	return nil
 }
 
-// sorted returns all events, the newest first.
+// sorted returns all events, newest first.
 func (l *Log) sorted() []*Event {
 	all := make([]*Event, 0, len(l.events))
 	for _, e := range l.events {
@@ -266,8 +267,8 @@ func (l *Log) sorted() []*Event {
 	return all
 }
 
-// Add keeps an event, in place of what was known of the same ID; who does not know of a pin, or of who was told, leaves these as they are.
-// When it returns, the event is on stable storage.
+// Add stores an event. It replaces the event with the same ID, but keeps its Pin and notifications if e has none. The event is then on stable
+// storage.
 func (l *Log) Add(e Event) error {
 	if e.ID == "" || e.Tenant == "" {
 		return errors.New("an event needs an ID and a tenant")
@@ -285,7 +286,7 @@ func (l *Log) Add(e Event) error {
 	})
 }
 
-// Update changes an event, if it is there.
+// Update changes an event, if it exists.
 func (l *Log) Update(tenant, id string, change func(*Event)) error {
 	return l.put(tenant, id, func(was *Event) *Event {
 		if was == nil {
@@ -297,15 +298,15 @@ func (l *Log) Update(tenant, id string, change func(*Event)) error {
 	})
 }
 
-// Follow has f called with each event that is added or changed, and what was known of it before, or nil. It is called in the order of
-// the log and must return soon, without calling it.
+// Follow calls f with each event that is added or changed, and its earlier value or nil, in the order of the log. f must return soon, and must not
+// call the log.
 func (l *Log) Follow(f func(was, is *Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.followers = append(l.followers, f)
 }
 
-// put keeps what becomes of an event; nil is that nothing does.
+// put stores the new value of an event. nil means no change.
 func (l *Log) put(tenant, id string, become func(was *Event) *Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -349,16 +350,16 @@ func (l *Log) Get(tenant, id string) *Event {
 	return l.events[key(tenant, id)]
 }
 
-// A Filter selects events. What is zero selects all.
+// A Filter selects events. Zero fields select all.
 type Filter struct {
-	Tenant   string // which has to be set
+	Tenant   string // required
 	Service  string
 	Kinds    []Kind
 	From, To time.Time
 	Limit    int
 }
 
-// List returns events, the newest first, and whether there are more than the limit.
+// List returns events, newest first, and whether there are more than the limit.
 func (l *Log) List(f Filter) ([]Event, bool) {
 	l.mu.Lock()
 	all := l.sorted()

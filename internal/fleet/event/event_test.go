@@ -118,7 +118,7 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-func TestAddRefusesWhatIsTooLong(t *testing.T) {
+func TestAddRefusesLongTexts(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "events"))
 	if err := l.Add(Event{ID: "a", Tenant: "t", Service: strings.Repeat("x", mostLine)}); err == nil {
 		t.Error("taken")

@@ -9,13 +9,13 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// Text says in one line what happened.
+// Text describes the event in one line.
 func (e *Event) Text() string {
 	r := e.facts()
 	return r.Text()
 }
 
-// facts returns what a report says of e.
+// facts returns the event as a report.
 func (e *Event) facts() report.Event {
 	r := report.Event{ID: e.ID, Kind: string(e.Kind), Service: e.Service, Time: e.Time, Ended: e.Ended, Cause: e.Cause, Pin: e.Pin, Instance: e.Labels.Get("instance")}
 	if len(e.Labels) > 0 {
@@ -54,16 +54,16 @@ func (e *Event) facts() report.Event {
 	return r
 }
 
-// How much before and after a change is compared, and shown of other events.
+// Time to show before and after an event.
 const (
 	aroundChange = time.Hour
 	aroundOther  = 10 * time.Minute
 )
 
-// mostNext is how many next steps a report names.
+// mostNext is the maximum number of next steps.
 const mostNext = 3
 
-// Report returns events, the newest first, as an answer about some time.
+// Report returns events, newest first, as a report about a period.
 func Report(events []Event, more bool, from, to time.Time) *report.Events {
 	out := &report.Events{From: from, To: to, More: more, Rows: []report.Event{}}
 	zone := from.Location()
@@ -81,7 +81,7 @@ func Report(events []Event, more bool, from, to time.Time) *report.Events {
 	return out
 }
 
-// next returns what to look at.
+// next returns the next steps for an event.
 func (e *Event) next(now time.Time) (hint.Command, bool) {
 	ref := func(from, to time.Time, more ...store.Matcher) string {
 		if to.After(now) {

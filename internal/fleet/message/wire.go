@@ -29,7 +29,7 @@ type Limits struct {
 const maxDepth = 100
 
 // ErrForm says that bytes are not the message that they should be, or of another version of it.
-var ErrForm = errors.New("it is not the message that is expected here")
+var ErrForm = errors.New("not a valid message of the expected type")
 
 // ErrMemory says that a message would take more memory than it may.
 var ErrMemory = errors.New("the message has more entries than its size justifies")

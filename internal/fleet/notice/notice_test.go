@@ -133,7 +133,7 @@ func TestOneCause(t *testing.T) {
 	}
 }
 
-func TestDailyLifeIsNoAlarm(t *testing.T) {
+func TestDailyTrafficIsNoAlarm(t *testing.T) {
 	w := watch(t, 2)
 	for range 36 * 12 {
 		w.Live()
@@ -273,8 +273,8 @@ func TestCostPerRequest(t *testing.T) {
 	}
 }
 
-// TestTrafficIsNoChange doubles the work of a handler whose requests are counted.
-func TestTrafficIsNoChange(t *testing.T) {
+// TestTrafficIsNotAChange doubles the work of a handler whose requests are counted.
+func TestTrafficIsNotAChange(t *testing.T) {
 	w := watch(t, 5)
 	w.Requests = true
 	w.steps(50)

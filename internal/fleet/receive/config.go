@@ -12,14 +12,14 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A Config is what a file says about what is received: the limits of tenants, and the labels that tell processes apart.
+// A Config is the limits of tenants, and the labels that identify processes.
 type Config struct {
 	usual Limits
 	own   map[string]Limits // of tenants that have some
 	row   []string
 }
 
-// NewConfig returns a Config for a file that says nothing.
+// NewConfig returns the default Config.
 func NewConfig() *Config {
 	return &Config{usual: DefaultLimits, own: map[string]Limits{}, row: DefaultRow}
 }
@@ -35,13 +35,13 @@ func (c *Config) Of(tenant string) Limits {
 // mostBytes is the most that a limit in bytes can be: a profile that is unpacked has to fit into memory.
 const mostBytes = 4 << 30
 
-// A limitEntry is what the limits of a tenant are to be.
+// A limitEntry is the limits of a tenant in a file.
 type limitEntry struct {
 	tenant string // "" is every tenant
 	set    []func(*Limits)
 }
 
-// Keys returns what reads a Config in a file.
+// Keys returns the readers of a Config in a file.
 func (c *Config) Keys() []settings.Key {
 	return []settings.Key{
 		{Name: "limits", Read: c.readLimits},
@@ -121,7 +121,7 @@ func (e *limitEntry) read(v settings.Value) {
 	})
 }
 
-// Configure sets what a file says, also for tenants that are known already.
+// Configure applies a configuration, also to tenants that have sent profiles.
 func (s *Server) Configure(c *Config) {
 	row := map[string]bool{}
 	for _, name := range c.row {

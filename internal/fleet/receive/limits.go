@@ -14,7 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Limits bound what a tenant may send. Zero is no limit.
+// Limits are the limits of a tenant. Zero means no limit.
 type Limits struct {
 	Rate      int64 // bytes a second, as they are sent
 	Burst     int64 // bytes that may come at once
@@ -45,7 +45,7 @@ func (l Limits) ofMessage() message.Limits { return message.Limits{Memory: memor
 // take twenty times its size.
 const memoryFor = 4
 
-// The names of limits, in answers and in settings.
+// Names of limits in answers and settings.
 const (
 	limitRate    = "rate"
 	limitBodies  = "concurrent-bodies"
@@ -57,7 +57,7 @@ const (
 	limitSeries  = "series"
 )
 
-// Overflow is in place of the values of a label that are more than there may be.
+// Overflow replaces label values beyond the limit.
 const Overflow = "__overflow__"
 
 const (
@@ -65,7 +65,7 @@ const (
 	cleanUp = time.Minute    // how often those that do not count any more are looked for
 )
 
-// A tenant is what is known about one.
+// A tenant is the state of a tenant.
 type tenant struct {
 	once sync.Once // what the store has is known
 

@@ -1,8 +1,7 @@
-// Package receive takes profiles that others send, and puts them into a store: what agents and SDKs of Pyroscope push, profiles of
-// OpenTelemetry, and files that somebody sends with curl.
+// Package receive stores profiles that clients send: from agents and SDKs of Pyroscope, from OpenTelemetry, and files sent with curl.
 //
-// A Server has a handler for each of these. Each knows only how a request is written and answered; all of them make a sent of each
-// profile, which becomes a store.Upload in one place, within the limits of its tenant.
+// A Server has a handler for each protocol. The handlers parse requests and write answers. They convert each profile to a sent, and one function
+// makes a store.Upload of it, within the limits of the tenant.
 package receive
 
 import (
@@ -24,13 +23,13 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// Options are what a Server is made of. Store and Gate have to be set.
+// Options configure a Server. Store and Gate are required.
 type Options struct {
 	Store store.Store
 	Gate  *token.Gate
 
-	// Row lists the labels that tell processes and machines apart: any number of values is fine for these, since they stay with
-	// the profile and make no series. nil is DefaultRow.
+	// Row lists the labels that identify processes and machines. They can have any number of values, because they belong to profiles and not to
+	// series. nil means DefaultRow.
 	Row []string
 
 	Limits   func(tenant string) Limits // nil is DefaultLimits for all
@@ -39,7 +38,7 @@ type Options struct {
 	Log      *slog.Logger               // nil is silent
 }
 
-// DefaultRow are the labels that Prometheus, Kubernetes, OpenTelemetry and the SDKs of Pyroscope give to processes and machines.
+// DefaultRow is the labels for processes and machines of Prometheus, Kubernetes, OpenTelemetry and Pyroscope.
 var DefaultRow = []string{
 	"instance", "pod", "pod_name", "pod_ip", "pod_uid", "container_id", "hostname", "host", "host_name", "node", "node_name", "ip", "pid",
 	"k8s_pod_name", "k8s_pod_uid", "k8s_pod_ip", "k8s_node_name", "service_instance_id", "process_pid", "host_id",
@@ -100,7 +99,7 @@ func (s *Server) Register(mux *http.ServeMux) {
 	}
 }
 
-// A request is one that may be answered.
+// A request is an authorized request.
 type request struct {
 	who    token.Who
 	tenant *tenant
@@ -124,7 +123,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, recordings bool) 
 			t.leave()
 		}
 	}()
-	// What is announced is held against the rate before anything is read.
+	// Check the announced size against the rate limit before reading.
 	limits := t.limited()
 	sizes := body.Limits{Bytes: limits.Bytes, Unpacked: limits.Unpacked, Time: limits.BodyTime}
 	if recordings {
@@ -200,7 +199,7 @@ func (s *Server) uploads(ctx context.Context, t *tenant, parse func() ([]sent, e
 			return nil, err
 		}
 	}
-	// Series are counted once nothing else can be wrong.
+	// Count series last, when nothing else can fail.
 	for _, u := range out {
 		if err := t.admit(u, s.opt.Now()); err != nil {
 			return nil, err

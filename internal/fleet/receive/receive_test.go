@@ -295,7 +295,7 @@ func TestPushErrors(t *testing.T) {
 		code, within string
 	}{
 		{call{path: path, kind: "application/grpc", body: good}, 415, "unimplemented", "application/proto"},
-		{call{path: path, kind: "application/proto", body: []byte("x")}, 400, "invalid_argument", "not the message"},
+		{call{path: path, kind: "application/proto", body: []byte("x")}, 400, "invalid_argument", "not a valid message"},
 		{call{path: path, kind: "application/json", body: []byte(`{"series":1}`)}, 400, "invalid_argument", "series"},
 		{call{path: path, kind: "application/json", body: []byte(`{"series":[{"samples":[{}]}]}`)}, 400, "invalid_argument", "no profile"},
 		{call{path: path, kind: "application/json", body: []byte(`{"series":[{"samples":[{"rawProfile":"AAAA"}]}]}`)}, 400, "invalid_argument", "no service"},

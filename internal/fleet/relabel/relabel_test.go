@@ -129,7 +129,7 @@ func askPrometheus(t *testing.T, questions []byte) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
+		t.Fatalf("running tools/relabel, whose modules come from GOPROXY: %v\n%s", err, stderr.Bytes())
 	}
 	return out
 }

@@ -29,13 +29,13 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// A Config is the rules and actions of a file.
+// A Config is the rules and actions in a file.
 type Config struct {
 	Rules   []*Rule
 	Actions []*Action
 }
 
-// A Rule is a limit.
+// A Rule is a limit, and what to measure.
 type Rule struct {
 	Name     string
 	Tenant   string
@@ -53,7 +53,7 @@ type Rule struct {
 	Daily    int               // events at most
 }
 
-// An Action is done for events.
+// An Action is what to do about events.
 type Action struct {
 	Tenant   string
 	On       []on
@@ -63,14 +63,14 @@ type Action struct {
 	Capture  *Capture
 }
 
-// An on names events.
+// An on selects events.
 type on struct {
 	kind event.Kind
 	rule string // "" is any
 	at   settings.Value
 }
 
-// A Hook is a place to tell of events, over HTTP.
+// A Hook is a web hook for events.
 type Hook struct {
 	Name       string
 	URL        settings.Secret // which often has a password in it
@@ -86,17 +86,17 @@ type header struct {
 	value settings.Secret
 }
 
-// A Pin keeps the profiles from before an event until after it.
+// A Pin protects the profiles around an event, from Before it until After it.
 type Pin struct{ Before, After settings.Duration }
 
-// A Capture asks a process for more than usual.
+// A Capture records a process in more detail.
 type Capture struct {
 	CPU, Trace settings.Duration
 	Cooldown   settings.Duration // of a service
 	Daily      int               // of a service
 }
 
-// Usual values and bounds.
+// Default values and limits.
 const (
 	usualOver     = settings.Duration(5 * time.Minute)
 	usualUsual    = settings.Duration(6 * time.Hour)
@@ -117,7 +117,7 @@ const (
 	day         = 24 * time.Hour
 )
 
-// Load reads a file: what to ask for profiles, the rules and actions, and what has other keys.
+// Load reads a file: the scrape jobs, and the rules and actions. more are keys of other packages.
 func Load(name string, more ...settings.Key) (*scrape.Config, *Config, error) {
 	c := &Config{}
 	targets, err := scrape.Load(name, append(c.Keys(name), more...)...)
@@ -127,7 +127,7 @@ func Load(name string, more ...settings.Key) (*scrape.Config, *Config, error) {
 	return targets, c, err
 }
 
-// Keys returns what reads rules and actions in a file, whose name is for the files that are named in it.
+// Keys returns the readers of rules and actions in a file. Names of other files are relative to file.
 func (c *Config) Keys(file string) []settings.Key {
 	dir := filepath.Dir(file)
 	return []settings.Key{
@@ -223,7 +223,7 @@ func (r *Rule) readFunction(v settings.Value) {
 	r.Function = re
 }
 
-// A metric is what a rule can be about.
+// A metric is a value that rules can measure.
 type metric struct {
 	name, example string
 	unit          string // share, cores, bytes or goroutines
@@ -375,7 +375,7 @@ func (a *Action) readOn(v settings.Value) {
 	})
 }
 
-// Check returns what of the whole does not fit together.
+// Check returns an error if rules and actions do not fit together.
 func (c *Config) Check() error {
 	names := make([]string, len(c.Rules))
 	for i, r := range c.Rules {

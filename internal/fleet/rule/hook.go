@@ -19,7 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/event"
 )
 
-// Headers of a request that is signed.
+// Headers of signed requests.
 const (
 	signatureHeader = "X-Hone-Signature" // sha256= and the HMAC of the time, a dot and the body
 	timeHeader      = "X-Hone-Time"      // seconds since 1970
@@ -33,7 +33,7 @@ const (
 	mostAnswer  = 4 << 10 // bytes of what a receiver answers
 )
 
-// A message is what a receiver is told.
+// A message is the body of a request.
 type message struct {
 	Text   string      `json:"text"`   // for people; chat programs show it
 	Status string      `json:"status"` // began or ended
@@ -46,7 +46,7 @@ func textOf(e *event.Event) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// A sender tells one receiver of events, one after the other.
+// A sender sends events to a receiver, one after another.
 type sender struct {
 	*Hook
 	w      *Watcher
@@ -61,7 +61,7 @@ func (w *Watcher) newSender(h *Hook) *sender {
 			Proxy: http.ProxyFromEnvironment, MaxIdleConns: 2, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 			TLSHandshakeTimeout: time.Duration(h.Timeout),
 		},
-		// Whoever answers for the receiver must not have hone send events to others.
+		// Do not follow redirects, which could send events to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -103,7 +103,7 @@ func (s *sender) told(e *event.Event, err error) {
 		e.Told = append(all, t)
 	})
 	if err != nil {
-		s.w.opt.Log.Error("noting what became of a webhook", "event", e.ID, "err", err)
+		s.w.opt.Log.Error("logging the outcome of a webhook", "event", e.ID, "err", err)
 	}
 }
 

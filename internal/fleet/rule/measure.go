@@ -18,7 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
-// Labels that say of which process a profile is, and how much memory that may have.
+// Labels for the process of a profile, and for its memory limit.
 var processLabels = []string{"instance", "pod", "k8s_pod_name", "k8s.pod.name", "hostname"}
 
 const (
@@ -26,7 +26,7 @@ const (
 	limitLabel   = "memory_limit"
 )
 
-// A subject is what a rule is measured of.
+// A subject is what a rule measures: a service, or one of its versions.
 type subject struct {
 	service string
 	version string // of shares; "" is all of the service
@@ -41,7 +41,7 @@ func (s subject) selector() store.Selector {
 	return out
 }
 
-// A value is what was measured.
+// A value is the result of a measurement.
 type value struct {
 	v        float64
 	process  store.Labels // that it is of, where it is of one
@@ -51,7 +51,7 @@ type value struct {
 // errNothing is that there are no profiles to measure.
 var errNothing = errors.New("nothing was measured")
 
-// A meter measures, and counts how often it asked for merged profiles: that is what costs.
+// A meter measures rules, and counts merged profiles, which are expensive.
 type meter struct {
 	store  store.Store
 	merges int
@@ -184,7 +184,7 @@ func (m *meter) share(ctx context.Context, q store.Query, functions *regexp.Rege
 	if total <= 0 {
 		return value{}, errNothing
 	}
-	// Which locations belong to which of the functions. A function may be there twice, as of two builds.
+	// Locations of each function. A function may have several, for example from two builds.
 	sets := map[string][]bool{}
 	for i, l := range p.Locations {
 		for _, line := range l.Lines {
@@ -223,7 +223,7 @@ func (m *meter) share(ctx context.Context, q store.Query, functions *regexp.Rege
 // mostMatches is of how many functions that a pattern names the most expensive one is looked for.
 const mostMatches = 50
 
-// How much of the past says what is usual.
+// The period that defines usual values.
 const (
 	usualTimes = 12
 	leastTimes = 4

@@ -15,10 +15,10 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A process that is restarted begins to count anew: what its heap profiles say it has allocated is less than before. Whether it was
-// killed for want of memory can be known only where its limit is, in the label memory_limit, or where somebody tells.
+// After a restart, a process counts from zero, so its heap profiles report fewer allocations than before. hone only knows that it ran out of memory
+// if it has a label memory_limit, or a client sends the event.
 
-// A stream is the heap profiles of a process.
+// A stream is the heap profiles of one process.
 type stream struct {
 	start     time.Time // of the last one
 	allocated int64     // since the process began
@@ -78,7 +78,7 @@ func (w *Watcher) heap(ctx context.Context, tenant string, e *store.Entry, now t
 	if !e.Counters || space < 0 || inuse < 0 {
 		return nil
 	}
-	// A version that is deployed is another process anyhow.
+	// A new version is another process.
 	build := e.Labels.Get(store.BuildLabel)
 	labels := slices.DeleteFunc(slices.Clone(e.Labels), func(l store.Label) bool { return l.Name == store.BuildLabel })
 	key := keyOf(tenant, e.Service, labels.String())
@@ -94,7 +94,7 @@ func (w *Watcher) heap(ctx context.Context, tenant string, e *store.Entry, now t
 	}
 	was := *s
 	s.start, s.allocated, s.build = e.Start, e.Totals[space], build
-	// What is counted is estimated from samples, so it may go down a little.
+	// Counters are estimates from samples, so they may decrease a little.
 	fell := !was.start.IsZero() && s.allocated < was.allocated-was.allocated/10
 	if fell {
 		s.inuse = nil
@@ -119,7 +119,7 @@ func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels 
 	if noMemory(was.inuse, process.Limit) {
 		kind = event.Killed
 	}
-	// Somebody may have told of it already.
+	// A client may have sent the event already.
 	if told := w.sameProcess(tenant, service, process.Instance, was.start.Add(-overlap), is.start.Add(time.Second)); told != nil && told.ID != was.event {
 		is.event, is.restarted = told.ID, is.start
 		return w.opt.Events.Update(tenant, told.ID, func(e *event.Event) {
@@ -197,8 +197,8 @@ func (w *Watcher) sameProcess(tenant, service, instance string, from, to time.Ti
 	return nil
 }
 
-// Told adds an event that somebody tells of: a restart, a kill, or a deploy. It returns the event as it is kept: one that is known already
-// is not added again.
+// Told stores an event from a client: a restart, a kill, or a deploy. It returns the stored event, which is an earlier one if the event is known
+// already.
 func (w *Watcher) Told(ctx context.Context, tenant string, e event.Event) (event.Event, error) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
@@ -250,7 +250,7 @@ func (w *Watcher) Told(ctx context.Context, tenant string, e event.Event) (event
 // mostTold is how many events others can tell of in a day: the log has room for many days, and is shared by all tenants.
 const mostTold = 1000
 
-// ErrMany says that somebody told of too many events.
+// ErrMany means that a client has sent too many events.
 var ErrMany = fmt.Errorf("there were %d events of this tenant today; that is the limit", mostTold)
 
 // pinPrefix begins the names of pins of events.
@@ -267,7 +267,7 @@ func (w *Watcher) pin(ctx context.Context, e *event.Event, only store.Selector, 
 	return name, nil
 }
 
-// How long pins of events last. They keep profiles beyond the limits of the store, and nobody removes them by hand.
+// Duration of pins of events. Pins bypass the limits of the store, and nobody removes them by hand.
 const (
 	pinLife     = 14 * day
 	pinsKept    = 20 // of a service

@@ -20,19 +20,19 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// Options are what a Watcher works with. Store and Events have to be set.
+// Options configure a Watcher. Store and Events are required.
 type Options struct {
 	Store  store.Store
 	Events *event.Log
 	Tenant string // of rules and actions that name none
 
-	// Add keeps profiles of captures.
+	// Add stores profiles of captures.
 	Add func(ctx context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error)
 
-	// Ask asks a process for a deeper look; nil where nobody is asked for profiles.
+	// Ask fetches more profiles from a process; nil if the server does not scrape.
 	Ask func(ctx context.Context, of scrape.Deeper) (*scrape.Deep, error)
 
-	// Keep keeps the file of a recording, and returns its ID; nil where there is no place for it.
+	// Keep stores a recording and returns its ID; nil if there is no shelf.
 	Keep func(ctx context.Context, tenant, name, file string) (id string, err error)
 
 	Version string // of hone, for recordings
@@ -42,7 +42,7 @@ type Options struct {
 	wait func(ctx context.Context, d time.Duration) // for tests; nil waits
 }
 
-// A Watcher watches services.
+// A Watcher checks the rules of services.
 type Watcher struct {
 	opt  Options
 	news chan news // of the log, for actions
@@ -71,7 +71,7 @@ type news struct{ was, is *event.Event }
 
 const mostNews = 1000
 
-// New returns a Watcher for a configuration, which may be nil.
+// New returns a Watcher. cfg may be nil.
 func New(cfg *Config, o Options) *Watcher {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -105,7 +105,7 @@ func New(cfg *Config, o Options) *Watcher {
 	return w
 }
 
-// Reload goes on with another configuration. Rules of the same name go on as they were.
+// Reload replaces the configuration. Rules with the same name keep their state.
 func (w *Watcher) Reload(cfg *Config) {
 	own := &Config{}
 	if cfg != nil {
@@ -156,7 +156,7 @@ const (
 	mostSubjects = 1000
 )
 
-// Run looks each minute, and acts on events, until ctx ends. It can be called once.
+// Run checks rules each minute, and acts on events, until ctx ends. It can be called once.
 func (w *Watcher) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	w.mu.Lock()
@@ -196,7 +196,7 @@ func (w *Watcher) round(ctx context.Context, now time.Time) {
 	failed("removing old pins", w.oldPins(ctx, now))
 }
 
-// A state is what is known of a rule and what it is measured of.
+// A state is the state of a rule for a subject.
 type state struct {
 	rule    string
 	tenant  string
@@ -269,7 +269,7 @@ func (w *Watcher) takeUp(now time.Time) {
 	}
 }
 
-// A measurement is one rule of one service.
+// A measurement is one rule for one service.
 type measurement struct {
 	rule *Rule
 	of   subject
@@ -397,7 +397,7 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 	return w.opt.Events.Add(e)
 }
 
-// Measured is what a rule measured last, of a service or one of its versions: a share or growth as a factor, else in the unit of its condition.
+// Measured is the last value of a rule for a service or version: a share or growth as a factor, otherwise in the unit of its condition.
 type Measured struct {
 	Tenant, Rule, Service, Version string
 	Value                          float64
@@ -408,7 +408,7 @@ type measured struct {
 	at time.Time
 }
 
-// Measured returns what rules measured last, in order.
+// Measured returns the last values of rules, sorted.
 func (w *Watcher) Measured() []Measured {
 	w.mu.Lock()
 	defer w.mu.Unlock()

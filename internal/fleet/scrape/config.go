@@ -16,12 +16,12 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A Config says what to ask for profiles, in the shape of Prometheus. As JSON it is what counts, defaults filled in and secrets left out.
+// A Config is the scrape configuration, in the format of Prometheus. Its JSON is the effective configuration, with defaults and without secrets.
 type Config struct {
 	Jobs []*Job `json:"scrape_configs"`
 }
 
-// A Job is a set of targets that are asked in one way.
+// A Job is a set of targets with the same settings.
 type Job struct {
 	Name            string              `json:"job_name"`
 	Tenant          string              `json:"tenant,omitempty"`
@@ -44,14 +44,14 @@ type Job struct {
 	Relabel []relabel.Rule `json:"relabel_configs,omitempty"`
 }
 
-// HTTP is how to ask a server.
+// HTTP is the settings of requests.
 type HTTP struct {
 	Basic *BasicAuth     `json:"basic_auth,omitempty"`
 	Auth  *Authorization `json:"authorization,omitempty"`
 	TLS   TLS            `json:"tls_config,omitzero"`
 }
 
-// BasicAuth is a user and a password. A file is read for each request.
+// BasicAuth is a user and password. The password file is read for each request.
 type BasicAuth struct {
 	Username     string          `json:"username,omitempty"`
 	UsernameFile string          `json:"username_file,omitempty"`
@@ -59,14 +59,14 @@ type BasicAuth struct {
 	PasswordFile string          `json:"password_file,omitempty"`
 }
 
-// Authorization is what a request says in its header of that name. A file is read for each request.
+// Authorization is the Authorization header. The file is read for each request.
 type Authorization struct {
 	Type            string          `json:"type"`
 	Credentials     settings.Secret `json:"credentials,omitempty"`
 	CredentialsFile string          `json:"credentials_file,omitempty"`
 }
 
-// TLS is how connections are secured. Files are read for each connection.
+// TLS is the settings of TLS connections. Files are read for each connection.
 type TLS struct {
 	CA         string          `json:"ca,omitempty"`
 	CAFile     string          `json:"ca_file,omitempty"`
@@ -79,33 +79,33 @@ type TLS struct {
 	MinVersion string          `json:"min_version,omitempty"`
 }
 
-// A Group is targets with labels of their own.
+// A Group is a list of targets with additional labels.
 type Group struct {
 	Targets []string          `json:"targets"`
 	Labels  map[string]string `json:"labels,omitempty"`
 }
 
-// FileSD names files that hold groups.
+// FileSD is a list of files with groups.
 type FileSD struct {
 	Files   []string          `json:"files"`
 	Refresh settings.Duration `json:"refresh_interval"`
 }
 
-// HTTPSD is a server that is asked for groups.
+// HTTPSD is a server with groups.
 type HTTPSD struct {
 	URL     string            `json:"url"`
 	Refresh settings.Duration `json:"refresh_interval"`
 	HTTP
 }
 
-// MarshalJSON leaves out what may be a secret in the URL.
+// MarshalJSON hides possible secrets in the URL.
 func (h HTTPSD) MarshalJSON() ([]byte, error) {
 	type plain HTTPSD
 	h.URL = strings.ReplaceAll(new(secret.Hider).URL(h.URL), secret.Mask, "xxxxx") // which is still a URL
 	return json.Marshal(plain(h))
 }
 
-// DNSSD is names that the domain name system has targets for.
+// DNSSD is a list of DNS names of targets.
 type DNSSD struct {
 	Names   []string          `json:"names"`
 	Type    string            `json:"type"`
@@ -113,7 +113,7 @@ type DNSSD struct {
 	Refresh settings.Duration `json:"refresh_interval"`
 }
 
-// A Profile is a kind of profile that targets are asked for.
+// A Profile is the settings for one kind of profile.
 type Profile struct {
 	Kind     string            `json:"-"`
 	Path     string            `json:"path"`
@@ -124,7 +124,7 @@ type Profile struct {
 	metrics *Metrics // of kind process: how to read the answer; nil for others
 }
 
-// Profiles are written as a mapping by kind, in order.
+// Profiles are a mapping by kind in files, in order.
 type Profiles []Profile
 
 // MarshalJSON writes a mapping by kind.
@@ -144,7 +144,7 @@ func (p Profiles) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// MarshalJSON leaves out what may be a secret in parameters and in addresses of other servers.
+// MarshalJSON hides possible secrets in parameters and in addresses of other servers.
 func (j *Job) MarshalJSON() ([]byte, error) {
 	type plain Job
 	p := plain(*j)
@@ -171,7 +171,7 @@ func (j *Job) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// A usualKind is a kind that net/http/pprof has.
+// A usualKind is a kind of profile of net/http/pprof.
 type usualKind struct {
 	kind, path string
 	deltas     bool // can be asked for what comes within some seconds
@@ -199,14 +199,14 @@ func usualKindOf(kind string) (usualKind, bool) {
 	return usualKinds[i], true
 }
 
-// UsualRowLabels are labels that tell one process from another, as what is pushed has them, and those that discovery gives. They would make a
-// series of each process that ever ran.
+// UsualRowLabels are labels that identify processes, from push clients and from discovery. They must not be labels of series, which would then have a
+// new series for each process.
 var UsualRowLabels = slices.Concat(
 	slices.DeleteFunc(slices.Clone(receive.DefaultRow), func(name string) bool { return strings.HasPrefix(name, hiddenPrefix) }),
 	[]string{"container", "ip_address", "process_id", "replica", "task_id", "alloc_id"},
 )
 
-// Bounds of times. Counters are compared with the profile before, which must not be older than store.Baseline.
+// Limits of times. Counters need a previous profile that is not older than store.Baseline.
 const (
 	leastInterval = time.Second
 	mostInterval  = store.Baseline
@@ -216,7 +216,7 @@ const (
 	mostRefresh   = 24 * time.Hour
 )
 
-// What counts where nothing is said. A CPU profile takes a sixth of the time: 10 s of each minute.
+// Defaults. CPU profiles take a sixth of the time: 10 s of each minute.
 const (
 	usualInterval = settings.Duration(time.Minute)
 	usualTimeout  = settings.Duration(10 * time.Second)
@@ -225,7 +225,7 @@ const (
 	mostTargets   = 10_000
 )
 
-// Load reads a file. Others read what more has of it.
+// Load reads a file. more are keys of other packages.
 func Load(name string, more ...settings.Key) (*Config, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -234,7 +234,7 @@ func Load(name string, more ...settings.Key) (*Config, error) {
 	return Parse(name, text, more...)
 }
 
-// Parse reads a configuration. Its name is for mistakes, and for names of files in it, which are relative to where it is.
+// Parse parses a configuration. name is for errors, and file names in it are relative to its folder.
 func Parse(name string, text []byte, more ...settings.Key) (*Config, error) {
 	doc, err := settings.Parse(name, text)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A Deeper is a deeper look at one process of a service than it is asked for again and again.
+// A Deeper is a request for more detail from one process than regular scrapes have.
 type Deeper struct {
 	Tenant, Service string
 	Instance        string // the process that is meant, by its label instance, pod or the like; another one is asked where it is not there
@@ -25,10 +25,10 @@ type Deeper struct {
 	CPU, Trace      time.Duration
 }
 
-// TraceKind is the kind of an execution trace.
+// TraceKind is the kind of execution traces.
 const TraceKind = "trace"
 
-// A Deep is what a process said. What it did not say, Err is about.
+// A Deep is the result. Err explains missing parts.
 type Deep struct {
 	Address      string
 	Labels       store.Labels // of the process
@@ -37,7 +37,7 @@ type Deep struct {
 	Err          error
 }
 
-// A DeepPart is a profile, or an execution trace, which is no Upload.
+// A DeepPart is a profile, or an execution trace, which is not an Upload.
 type DeepPart struct {
 	Kind     string
 	From, To time.Time
@@ -53,8 +53,8 @@ const (
 	mostDeep   = 10 * time.Minute // of both
 )
 
-// Deeper asks one process for a CPU profile and an execution trace at the same time, and for what its heap and its goroutines are. It waits
-// for its turn as what is asked again and again does.
+// Deeper fetches a CPU profile and an execution trace at the same time, and the heap and goroutine profiles. It waits for its turn like a regular
+// scrape.
 func (s *Scraper) Deeper(ctx context.Context, d Deeper) (*Deep, error) {
 	cpu, others := s.processOf(&d)
 	if cpu == nil {

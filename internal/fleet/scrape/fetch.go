@@ -24,10 +24,10 @@ import (
 	"github.com/hone-perf/hone/internal/secret"
 )
 
-// A Cause is what kind of trouble there was.
+// A Cause is a kind of error.
 type Cause string
 
-// The causes.
+// The causes of errors.
 const (
 	CauseConnect  Cause = "connect"  // the connection failed
 	CauseTimeout  Cause = "timeout"  // it took too long
@@ -41,7 +41,7 @@ const (
 	CauseRefused  Cause = "refused"  // the store does not take the profile
 )
 
-// An Error is why a target gave no profile.
+// An Error explains why a scrape failed.
 type Error struct {
 	Cause  Cause
 	Status int // of HTTP, where there was one
@@ -74,7 +74,7 @@ func textError(err error) *Error {
 
 var errNoMemory = errors.New("other profiles take all the memory that scraping may use")
 
-// A client asks servers in one way.
+// A client sends requests with the same settings.
 type client struct {
 	HTTP
 	http *http.Client
@@ -100,7 +100,7 @@ func (s *Scraper) newClient(h HTTP, follow bool) *client {
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			DialContext: dial,
-			// Files with certificates are replaced while hone runs, so they are read for each connection.
+			// Certificates are replaced while hone runs, so their files are read for each connection.
 			DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 				host, _, err := net.SplitHostPort(addr)
 				if err != nil {
@@ -225,7 +225,7 @@ func (c *client) authorize(req *http.Request) (secrets []string, err error) {
 	return nil, nil
 }
 
-// A request is what to ask for, and the limits of the answer.
+// A request is a request, with the limits of its answer.
 type request struct {
 	most          int64 // bytes
 	accept        string
@@ -350,7 +350,7 @@ func refusal(resp *http.Response, secrets []string) error {
 		}
 		words = string(b)
 	}
-	// What net/http/pprof answers. Servers of other making say it in other words, but have the error of runtime/pprof in them.
+	// Answers of net/http/pprof. Other servers use other words, but include the error of runtime/pprof.
 	if resp.StatusCode == http.StatusInternalServerError && strings.Contains(words, "profiling already in use") {
 		e.Cause = CauseBusy
 	}

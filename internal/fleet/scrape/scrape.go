@@ -22,8 +22,7 @@ import (
 
 // Options tune a Scraper.
 type Options struct {
-	// Sink takes profiles of a tenant, and returns when they are on stable storage. It is called by one goroutine. Calling it again with what
-	// it has taken does no harm.
+	// Sink stores profiles of a tenant, and returns when they are on stable storage. One goroutine calls it. It may get the same profiles again.
 	Sink func(ctx context.Context, tenant string, uploads []*store.Upload) error
 
 	Tenant      string        // of jobs that name none
@@ -39,7 +38,7 @@ type Options struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error) // for tests
 }
 
-// A Scraper asks targets for profiles.
+// A Scraper fetches profiles from targets.
 type Scraper struct {
 	opt    Options
 	queue  *queue
@@ -58,7 +57,7 @@ type Scraper struct {
 	reloaded sync.Mutex // held by Reload
 }
 
-// A job is a Job at work.
+// A job is a running Job.
 type job struct {
 	*Job
 	how     string // fingerprint of its client
@@ -67,7 +66,7 @@ type job struct {
 	status  JobStatus
 }
 
-// New returns a Scraper for a configuration.
+// New returns a Scraper.
 func New(cfg *Config, opt Options) *Scraper {
 	if opt.Limits == (store.Limits{}) {
 		opt.Limits = store.DefaultLimits
@@ -96,8 +95,8 @@ func New(cfg *Config, opt Options) *Scraper {
 	return s
 }
 
-// Run asks targets until ctx ends. Requests are given up then, which ends the profiles that targets are making, and what has been received
-// is handed over. It can be called once.
+// Run scrapes until ctx ends. It then cancels requests, which ends the profiles that targets are taking, and hands over the received profiles. It can
+// be called once.
 func (s *Scraper) Run(ctx context.Context) error {
 	s.mu.Lock()
 	if s.ctx != nil {
@@ -133,7 +132,7 @@ func (s *Scraper) Run(ctx context.Context) error {
 	return nil
 }
 
-// Reload goes on with another configuration. Targets that are asked in the same way as before are not disturbed.
+// Reload replaces the configuration. Targets with unchanged settings continue undisturbed.
 func (s *Scraper) Reload(cfg *Config) {
 	s.reloaded.Lock()
 	defer s.reloaded.Unlock()
@@ -271,7 +270,7 @@ func (s *Scraper) start(key string, w *target, j *job) {
 	})
 }
 
-// A gate lets one request through at a time: CPU profiles of a process, or what else is asked of a host.
+// A gate allows one request at a time: for CPU profiles per process, for others per host.
 type gate struct {
 	open  chan struct{}
 	users atomic.Int64 // tasks

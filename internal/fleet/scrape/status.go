@@ -10,14 +10,14 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// Status is all that is known about scraping.
+// Status is the state of scraping.
 type Status struct {
 	Jobs     []JobStatus    `json:"jobs"`
 	Targets  []TargetStatus `json:"targets"`
 	Delivery Delivery       `json:"delivery"`
 }
 
-// A JobStatus is what became of what was found for a job.
+// A JobStatus is the state of a job.
 type JobStatus struct {
 	Job     string   `json:"job"`
 	Found   int      `json:"found"`             // targets
@@ -28,7 +28,7 @@ type JobStatus struct {
 	Sources []Source `json:"sources,omitempty"`
 }
 
-// A Source is where targets are looked for.
+// A Source is a place where targets are discovered.
 type Source struct {
 	Kind    string    `json:"kind"` // as in the configuration
 	What    string    `json:"what"`
@@ -37,7 +37,7 @@ type Source struct {
 	Err     *Error    `json:"error,omitempty"`
 }
 
-// A TargetStatus is what is known about a process.
+// A TargetStatus is the state of a process.
 type TargetStatus struct {
 	Job      string          `json:"job"`
 	Tenant   string          `json:"tenant"`
@@ -47,7 +47,7 @@ type TargetStatus struct {
 	Profiles []ProfileStatus `json:"profiles"`
 }
 
-// Health is whether the last attempt gave a profile.
+// Health is the outcome of the last scrape.
 type Health string
 
 // The healths.
@@ -57,7 +57,7 @@ const (
 	Down    Health = "down"
 )
 
-// A ProfileStatus is what is known about one kind of profile of a process.
+// A ProfileStatus is the state of one kind of profile of a process.
 type ProfileStatus struct {
 	Kind     string        `json:"kind"`
 	Health   Health        `json:"health"`
@@ -78,7 +78,7 @@ type ProfileStatus struct {
 	Missed   int `json:"missed,omitempty"` // times at which it was not asked since others, or the store, were not done
 }
 
-// Delivery is what became of profiles.
+// Delivery counts the profiles handed to the store.
 type Delivery struct {
 	Waiting      int    `json:"waiting"`       // profiles that the store has not taken yet
 	WaitingBytes int64  `json:"waiting_bytes"` // memory that they and those on their way take
@@ -89,7 +89,7 @@ type Delivery struct {
 	Err          *Error `json:"error,omitempty"` // of the last attempt
 }
 
-// Status returns what is known now.
+// Status returns the current state.
 func (s *Scraper) Status() Status {
 	s.mu.Lock()
 	st := Status{Jobs: []JobStatus{}, Targets: []TargetStatus{}}

@@ -195,7 +195,7 @@ func (v Value) below(n *yaml.Node) (Value, bool) {
 		return w, false
 	case v.file.values > maxValues:
 		if v.file.values == maxValues+1 {
-			w.Wrong("the file has more than %d values, aliases counted as what they stand for", maxValues)
+			w.Wrong("the file has more than %d values, with aliases expanded", maxValues)
 		}
 		return w, false
 	}

@@ -116,7 +116,7 @@ func TestAliases(t *testing.T) {
 		bomb += fmt.Sprintf("x-%c: &%c {nested: [%s]}\n", c, c, strings.TrimSuffix(strings.Repeat("*"+string(c-1)+", ", 10), ", "))
 	}
 	for text, want := range map[string]string{
-		bomb + "nested: [*j]":                                      "aliases counted as what they stand for",
+		bomb + "nested: [*j]":                                      "with aliases expanded",
 		"nested: &a [{nested: *a}]":                                "nested more than",
 		"nested: &a\n- &b {<<: *b, n: 1}\n":                        "nested more than",
 		strings.Repeat("nested:\n", 1) + strings.Repeat("[", 9000): "not YAML",

@@ -37,7 +37,7 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Options say how much is kept, and for how long. Where one is zero, it is that of Defaults.
+// Options are the limits of a shelf. Zero values mean Defaults.
 type Options struct {
 	Bytes    int64         // of all recordings of a tenant
 	Each     int64         // of one
@@ -50,14 +50,14 @@ type Options struct {
 // Defaults are the options of hone serve.
 var Defaults = Options{Bytes: 5 << 30, Each: 512 << 20, Unpacked: 8 << 30, Count: 10_000, Keep: 90 * 24 * time.Hour, Now: time.Now}
 
-// The names of limits, in answers.
+// Names of limits in answers.
 const (
 	LimitEach       = "recording-size"
 	LimitUnpacked   = "recording-size-unpacked"
 	LimitConcurrent = "concurrent-recordings"
 )
 
-// What describes a recording is bounded, too.
+// Limits of the description of a recording.
 const (
 	maxName = 200 // bytes
 	maxNote = 2000
@@ -66,7 +66,7 @@ const (
 // atOnce is how many recordings of a tenant can be on their way in.
 const atOnce = 4
 
-// Meta is what is said about a recording by who adds it.
+// Meta is the description of a recording by its sender.
 type Meta struct {
 	Name    string        // such as that of its file
 	Who     string        // put it there; "" is not known
@@ -89,10 +89,10 @@ type Entry struct {
 
 func (e *Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
 
-// ErrNotFound says that there is no such recording, or not any more.
+// ErrNotFound means that there is no such recording, perhaps not anymore.
 var ErrNotFound = errors.New("no such recording on the shelf; it may have expired")
 
-// A Shelf is a folder of recordings. It can be used by many at the same time.
+// A Shelf is a folder of recordings. It is safe for concurrent use.
 type Shelf struct {
 	dir string
 	Options
@@ -109,8 +109,7 @@ const (
 	newPrefix  = "new-"
 )
 
-// Open opens the shelf in a folder, which is made when the first recording comes. What is there without the file that describes it was never acknowledged, and
-// is removed.
+// Open opens the shelf in a folder, which Add makes. It removes recordings without a description, because they were never acknowledged.
 func Open(dir string, o Options) (*Shelf, error) {
 	d := Defaults
 	s := &Shelf{dir: dir, all: map[string]*Entry{}, coming: map[string]int{}, Options: Options{
@@ -173,13 +172,13 @@ var idForm = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(
 // idLength is how many letters an ID has: they say 100 bits.
 const idLength = 20
 
-// IsID reports whether a text has the form of an ID.
+// IsID reports whether text has the form of an ID.
 func IsID(text string) bool {
 	return len(text) == idLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
-// Add keeps a recording of a tenant, and returns its ID. When it returns, the recording is on stable storage. What is wrong with the recording is a body.Error, and
-// that there is no room a store.ErrFull.
+// Add stores a recording and returns its ID. The recording is then on stable storage. Errors about the recording are a body.Error; if the shelf is
+// full, the error is store.ErrFull.
 func (s *Shelf) Add(ctx context.Context, tenant string, m Meta, in io.Reader) (id string, err error) {
 	if err := m.check(); err != nil {
 		return "", err
@@ -316,7 +315,7 @@ func (s *Shelf) room(e *Entry) error {
 	var leave []*Entry
 	for ; bytes > s.Bytes || kept > s.Count; mine = mine[1:] {
 		if len(mine) == 0 {
-			return fmt.Errorf("%w: with this recording, those that are kept for ever would be %d of %s; there is room for %s, and for %d",
+			return fmt.Errorf("%w: with this one, %d recordings of %s would be kept forever; the limit is %s and %d recordings",
 				store.ErrFull, kept, unit.Size(bytes), unit.Size(s.Bytes), s.Count)
 		}
 		kept, bytes = kept-1, bytes-mine[0].Size
@@ -363,7 +362,7 @@ func (s *Shelf) remove(id string) error {
 	return err
 }
 
-// List returns the recordings of a tenant, the newest first.
+// List returns the recordings of a tenant, newest first.
 func (s *Shelf) List(tenant string) []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -402,10 +401,10 @@ func (s *Shelf) Open(tenant, id string) (Entry, *os.File, error) {
 	return e, f, err
 }
 
-// ErrNotYours says that a recording is somebody else's to delete.
+// ErrNotYours means that a recording belongs to somebody else.
 var ErrNotYours = errors.New("only who put a recording on the shelf, and an admin, can delete it")
 
-// Delete takes a recording of a tenant off the shelf, if who put it there says so, or an admin.
+// Delete deletes a recording of a tenant, for its sender or an admin.
 func (s *Shelf) Delete(tenant, id, who string, admin bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

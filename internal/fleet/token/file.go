@@ -28,50 +28,50 @@ import (
 	"github.com/hone-perf/hone/internal/safefile"
 )
 
-// A Scope is what a token is good for.
+// A Scope is a permission.
 type Scope string
 
 const (
 	Write Scope = "write" // send profiles
-	Read  Scope = "read"  // ask about them
-	Admin Scope = "admin" // all of it, for any tenant
+	Read  Scope = "read"  // read profiles and answers
+	Admin Scope = "admin" // everything, for all tenants
 )
 
-// Scopes are all there are.
+// Scopes are all scopes.
 var Scopes = []Scope{Write, Read, Admin}
 
-// DefaultTenant is whose profiles those of a server without tokens are, and those of tokens that name no tenant.
+// DefaultTenant is the tenant of servers without tokens, and of tokens without a tenant.
 const DefaultTenant = "default"
 
-// A Token is what is kept of a token.
+// A Token is the stored part of a token.
 type Token struct {
 	Name    string    `json:"name"`
 	Tenant  string    `json:"tenant"`
 	Scopes  []Scope   `json:"scopes"`
 	Made    time.Time `json:"made"`
-	Expires time.Time `json:"expires,omitzero"` // zero is never
-	Hash    string    `json:"sha256"`           // of the secret, in hexadecimal
+	Expires time.Time `json:"expires,omitzero"` // zero means never
+	Hash    string    `json:"sha256"`           // SHA-256 of the secret, in hexadecimal
 }
 
-// Allows reports whether t is good for s.
+// Allows reports whether t includes s.
 func (t *Token) Allows(s Scope) bool {
 	return slices.Contains(t.Scopes, s) || slices.Contains(t.Scopes, Admin)
 }
 
-// Expired reports whether t is too old at a time.
+// Expired reports whether t has expired.
 func (t *Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
-// What a file of tokens is bounded by.
+// Limits of a token file.
 const (
 	maxFile   = 4 << 20
 	maxTokens = 10_000
 	maxName   = 64
 )
 
-// prefix is what secrets begin with, so that those who look for leaked ones know them.
+// prefix begins secrets, so that secret scanners recognize them.
 const prefix = "hone_"
 
-// A File is a file of tokens. It is read again when it has changed, so tokens that one process makes are known to others.
+// A File is a file of tokens. It is read again after changes, so that servers see tokens of other processes.
 type File struct {
 	name string
 
@@ -79,16 +79,16 @@ type File struct {
 	tokens []Token
 	hashes [][]byte // of tokens
 	stat   os.FileInfo
-	there  bool // there is a file, or was one
+	there  bool // the file exists, or existed
 }
 
-// list is what is in a file.
+// list is the contents of the file.
 type list struct {
 	Version int     `json:"version"`
 	Tokens  []Token `json:"tokens"`
 }
 
-// Open reads a file of tokens, which need not be there yet.
+// Open reads a token file, which may not exist yet.
 func Open(name string) (*File, error) {
 	f := &File{name: name}
 	f.mu.Lock()
@@ -96,7 +96,7 @@ func Open(name string) (*File, error) {
 	return f, f.load()
 }
 
-// load reads the file if it has changed. When it cannot be read, what was known before stays.
+// load reads the file if it has changed. After an error, the earlier tokens stay valid.
 func (f *File) load() error {
 	st, err := os.Stat(f.name)
 	if errors.Is(err, fs.ErrNotExist) && !f.there {
@@ -105,7 +105,7 @@ func (f *File) load() error {
 	if err != nil {
 		return fmt.Errorf("reading tokens: %w", err)
 	}
-	// A file that somebody wrote is another one, even at the same time and of the same size.
+	// A replaced file counts as changed, even with the same time and size.
 	if f.stat != nil && os.SameFile(st, f.stat) && st.ModTime().Equal(f.stat.ModTime()) && st.Size() == f.stat.Size() {
 		return nil
 	}
@@ -161,7 +161,7 @@ func parse(text []byte) ([]Token, [][]byte, error) {
 	return l.Tokens, hashes, nil
 }
 
-// check holds that what names t can stand anywhere, and that it is good for something.
+// check returns an error if the names in t are invalid or it has no scope.
 func (t *Token) check() error {
 	if err := CheckName("token", t.Name); err != nil {
 		return err
@@ -188,7 +188,7 @@ func scopeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckName returns an error if a name of a token or a tenant has other than letters, digits, and - _ . within.
+// CheckName returns an error if the name of a token or tenant has characters other than letters, digits and - _ . or begins with - or a dot.
 func CheckName(what, name string) error {
 	ok := name != "" && len(name) <= maxName && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "-")
 	for i := range len(name) {
@@ -196,12 +196,12 @@ func CheckName(what, name string) error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
 	}
 	if !ok {
-		return fmt.Errorf("%q is not a valid name for a %s: use letters, digits, and - _ . within, at most %d", profile.Shorten(name, 80), what, maxName)
+		return fmt.Errorf("%q is not a valid name for a %s: use at most %d letters, digits, and - _ . but no - or . at the start", profile.Shorten(name, 80), what, maxName)
 	}
 	return nil
 }
 
-// List returns the tokens, by name.
+// List returns the tokens, sorted by name.
 func (f *File) List() ([]Token, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -211,7 +211,7 @@ func (f *File) List() ([]Token, error) {
 	return out, err
 }
 
-// Make adds a token and returns its secret, which is kept nowhere else.
+// Make adds a token and returns its secret, which is not stored.
 func (f *File) Make(t Token) (secret string, err error) {
 	t.Tenant = cmp.Or(t.Tenant, DefaultTenant)
 	if err := t.check(); err != nil {
@@ -240,10 +240,10 @@ func (f *File) Make(t Token) (secret string, err error) {
 	})
 }
 
-// ErrNone says that there is no token of a name.
+// ErrNone means that there is no token with this name.
 var ErrNone = errors.New("no such token")
 
-// Revoke removes a token. Servers notice with the next request.
+// Revoke deletes a token. Servers notice with the next request.
 func (f *File) Revoke(name string) error {
 	return f.change(func(tokens []Token) ([]Token, error) {
 		i := slices.IndexFunc(tokens, func(t Token) bool { return t.Name == name })
@@ -254,7 +254,7 @@ func (f *File) Revoke(name string) error {
 	})
 }
 
-// change writes the file anew.
+// change rewrites the file.
 func (f *File) change(edit func([]Token) ([]Token, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -273,7 +273,7 @@ func (f *File) change(edit func([]Token) ([]Token, error)) error {
 	if err != nil {
 		return err
 	}
-	// Only its owner may read it, whatever the umask says: before there is anything in it.
+	// Make it readable by its owner only, regardless of the umask, before writing.
 	err = out.Chmod(0o600)
 	if err == nil {
 		_, err = out.Write(append(text, '\n'))
@@ -288,7 +288,7 @@ func (f *File) change(edit func([]Token) ([]Token, error)) error {
 	return f.load()
 }
 
-// find returns the token that a secret is of. It takes as long whichever token it is, and if it is none.
+// find returns the token with a secret, in constant time.
 func (f *File) find(secret string) (*Token, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -307,14 +307,14 @@ func (f *File) find(secret string) (*Token, error) {
 	return &t, nil
 }
 
-// Guarded reports whether there are tokens, or were: a server whose last token is revoked answers nobody, not everybody.
+// Guarded reports whether there are or were tokens: a server whose last token was revoked must refuse all requests, not allow all.
 func (f *File) Guarded() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.load() != nil || f.there
 }
 
-// MayListen returns an error if a server that listens on addr would answer those on other machines without a token.
+// MayListen returns an error if a server that listens on addr would allow other machines to use it without a token.
 func MayListen(addr string, f *File) error {
 	if f.Guarded() || IsLoopback(addr) {
 		return nil

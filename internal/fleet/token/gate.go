@@ -14,30 +14,30 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// TenantHeader names the tenant that an admin asks for. Pyroscope and Grafana call it so.
+// TenantHeader selects the tenant of a request with an admin token. Pyroscope and Grafana use the same header.
 const TenantHeader = "X-Scope-OrgID"
 
-// A Gate decides about requests.
+// A Gate checks requests.
 type Gate struct {
 	Tokens *File
 
-	// Hosts are the names, without ports, by which clients may call the server. Where there are none, they are those of this
-	// machine for a server without tokens, and any for one with tokens.
+	// Hosts are the accepted host names, without ports. The default is the names of this machine for a server without tokens, and any name for a
+	// server with tokens.
 	Hosts []string
 
-	Now func() time.Time // nil is time.Now
+	Now func() time.Time // nil means time.Now
 }
 
-// Who is who sent a request.
+// Who is the sender of a request.
 type Who struct {
 	Tenant string
-	Token  string // its name; "" where the server has none
+	Token  string // name of the token; "" if the server has no tokens
 	Admin  bool
 }
 
-// Refused is why a request may not be answered.
+// Refused is the reason to refuse a request.
 type Refused struct {
-	Status  int // of HTTP
+	Status  int // HTTP status
 	Message string
 }
 
@@ -47,7 +47,7 @@ func refuse(status int, format string, args ...any) error {
 	return &Refused{status, fmt.Sprintf(format, args...)}
 }
 
-// ReasonOf returns why a request is refused, as an error of Allow says it. Other errors are about the server itself.
+// ReasonOf returns the reason in an error of Allow. Other errors are errors of the server.
 func ReasonOf(err error) *Refused {
 	var r *Refused
 	if errors.As(err, &r) {
@@ -56,7 +56,7 @@ func ReasonOf(err error) *Refused {
 	return &Refused{http.StatusServiceUnavailable, err.Error()}
 }
 
-// Allow returns who sent a request that needs a scope, or a Refused.
+// Allow returns the sender of a request that needs a scope, or a Refused.
 func (g *Gate) Allow(r *http.Request, need Scope) (Who, error) {
 	guarded := g.Tokens.Guarded()
 	if err := g.checkPlace(r, guarded); err != nil {
@@ -95,10 +95,10 @@ func (g *Gate) Allow(r *http.Request, need Scope) (Who, error) {
 	return who, nil
 }
 
-// longestSecret is more than any token has.
+// longestSecret is longer than any token.
 const longestSecret = 1024
 
-// secretOf returns the token that a request carries. The Go SDK of Pyroscope and Grafana send it as a password.
+// secretOf returns the secret in a request. The Go SDK of Pyroscope, and Grafana, send it as a password.
 func secretOf(r *http.Request) string {
 	h := r.Header.Get("Authorization")
 	if len(h) > 2*longestSecret {
@@ -111,8 +111,8 @@ func secretOf(r *http.Request) string {
 	return password
 }
 
-// checkPlace refuses what pages of others make browsers send, which know passwords and reach servers on their own machine, and
-// requests to a name that somebody else made point here.
+// checkPlace refuses requests that pages of other sites make browsers send, with the browser's passwords and access to this machine, and requests
+// with a foreign host name (DNS rebinding).
 func (g *Gate) checkPlace(r *http.Request, guarded bool) error {
 	host := hostOf(r.Host)
 	named := slices.ContainsFunc(g.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
@@ -135,13 +135,13 @@ func (g *Gate) checkPlace(r *http.Request, guarded bool) error {
 	return refuse(http.StatusForbidden, "this server answers only its own pages")
 }
 
-// isLink reports whether somebody followed a link to a page, such as one in a ticket. The page that has the link does not see what it leads to.
+// isLink reports whether the user followed a link to a page, for example in an issue. The page with the link cannot read the answer.
 func isLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
 		!strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/download/")
 }
 
-// hostOf returns a host without its port.
+// hostOf returns a host without the port.
 func hostOf(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
@@ -149,7 +149,7 @@ func hostOf(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// isLocal reports whether a host is this machine for sure.
+// isLocal reports whether a host is certainly this machine.
 func isLocal(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -158,5 +158,5 @@ func isLocal(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// IsLoopback reports whether only this machine can reach an address to listen on, such as localhost:8080.
+// IsLoopback reports whether only this machine can reach a listen address, such as localhost:8080.
 func IsLoopback(addr string) bool { return isLocal(hostOf(addr)) }

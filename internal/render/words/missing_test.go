@@ -59,7 +59,7 @@ func TestMissing(t *testing.T) {
 }
 
 func TestMissingNames(t *testing.T) {
-	if got, want := Missing(missing.NotAsStrconv.Of("x", "d")), "package strconv does not print x as %d does"; got != want {
+	if got, want := Missing(missing.NotAsStrconv.Of("x", "d")), "package strconv does not format x as %d does"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := Missing(missing.Reason{}); got != "" {

@@ -22,7 +22,7 @@ func (s *Store) Pin(ctx context.Context, q store.Query, pin store.Pin) error {
 		return err
 	}
 	if err := s.copyPinned(ctx, &q, pin.Name); err != nil {
-		return fmt.Errorf("copying what pin %s keeps: %w", strconv.Quote(pin.Name), err)
+		return fmt.Errorf("copying the profiles of pin %s: %w", strconv.Quote(pin.Name), err)
 	}
 	s.forgetPins(q.Tenant)
 	return s.writePin(ctx, q.Tenant, pin.Name, string(b))
@@ -226,7 +226,7 @@ func (s *Store) changePinned(ctx context.Context, table, change, tenant, pin str
 func (s *Store) dropPinned(ctx context.Context, tenant, pin string) error {
 	for _, table := range []string{"profiles", "samples", "received", "streams"} {
 		if err := s.changePinned(ctx, table, "DELETE WHERE", tenant, pin); err != nil {
-			return fmt.Errorf("deleting what pin %s kept: %w", strconv.Quote(pin), err)
+			return fmt.Errorf("deleting the profiles of pin %s: %w", strconv.Quote(pin), err)
 		}
 	}
 	return nil

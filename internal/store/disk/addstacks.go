@@ -15,8 +15,8 @@ func (d *dict) entriesOf(p *profile.Profile) []uint32 {
 	a.frames = frameHashes(p, a.functions)
 	keys := a.keys()
 	out := make([]uint32, len(keys))
-	var fresh []int // samples whose entries are new
-	// This is a loop of its own so that the processor looks up several entries at the same time, each of which is somewhere else in memory.
+	var fresh []int // samples with new entries
+	// A separate loop lets the processor do several lookups at the same time, each of which misses the cache.
 	for i, key := range keys {
 		id, ok := f.entries.get(key)
 		if !ok {
@@ -67,7 +67,7 @@ func frameHashes(p *profile.Profile, functions []uint64) []uint64 {
 	return frames
 }
 
-// A stackAdder adds the stacks of a profile to the tree of calls.
+// A stackAdder adds the stacks of a profile to the call tree.
 type stackAdder struct {
 	*dict
 	p         *profile.Profile
@@ -76,7 +76,7 @@ type stackAdder struct {
 	sets      []uint32 // of the dict
 	known     []uint32 // frames of the dict, by location, plus 1; 0 is not known yet
 
-	// The stack before, from the root, and its nodes.
+	// The previous stack, from the root, with its nodes.
 	last, path []uint32
 }
 
@@ -88,7 +88,7 @@ func (a *stackAdder) keys() []uint64 {
 		a.sets[i] = a.set(s)
 	}
 	out := make([]uint64, p.NumSamples())
-	roots := make([]uint64, p.NumRoots()) // hashes of the outermost frames that stacks share; 0 is not known yet
+	roots := make([]uint64, p.NumRoots()) // hashes of the outermost frames that stacks share; 0 means unknown
 	var own, whole []uint32
 	for i := range out {
 		stack := p.StackAt(i)
@@ -111,14 +111,14 @@ func (a *stackAdder) keys() []uint64 {
 	return out
 }
 
-// A newStack is the stack of a sample, whose locations are frames[from:to] of all that are added together.
+// A newStack is the stack of a sample. Its locations are frames[from:to] of the batch.
 type newStack struct{ sample, from, to int }
 
-// addTogether is how many frames of new stacks are put in order at a time. It bounds the memory for stacks that somebody sends.
+// addTogether is the number of frames of new stacks to sort at a time. It limits the memory for hostile stacks.
 const addTogether = 1 << 16
 
-// add adds entries for samples, and puts their numbers into out. After a deploy, most stacks of a profile are new. They are added in order, so that what a stack
-// shares with the one before is not looked up again, which takes two cache misses for each frame.
+// add adds entries for samples, and stores their numbers in out. After a deploy, most stacks of a profile are new. They are sorted first, so that the
+// common part with the previous stack is not looked up again, which saves two cache misses per frame.
 func (a *stackAdder) add(samples []int, keys []uint64, out []uint32) {
 	var frames []uint32 // from the root
 	var stacks []newStack
@@ -148,7 +148,7 @@ func (a *stackAdder) add(samples []int, keys []uint64, out []uint32) {
 	}
 }
 
-// node returns the place of a stack in the tree of calls, given from the root.
+// node returns the node of a stack, which begins at the root.
 func (a *stackAdder) node(stack []uint32) uint32 {
 	shared, at := 0, uint32(0)
 	for shared < min(len(stack), len(a.last)) && stack[shared] == a.last[shared] {
@@ -158,7 +158,7 @@ func (a *stackAdder) node(stack []uint32) uint32 {
 		at = a.path[shared-1]
 	}
 	a.last, a.path = append(a.last[:shared], stack[shared:]...), a.path[:shared]
-	below := true // whether there may be nodes below the last one
+	below := true // whether the last node can have children
 	for _, l := range stack[shared:] {
 		n := store.CallNode{Parent: at, Frame: a.frame(l)}
 		next, ok := uint32(0), false

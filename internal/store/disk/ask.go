@@ -17,7 +17,7 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// damaged returns what could not be read as the error of a question whose answer has no place for it, when that is all there is.
+// damaged returns read errors as one error, for answers without a field for them, if nothing else was found.
 func (a *answer) damaged(streams [][]*found) error {
 	if len(streams) > 0 {
 		return nil
@@ -235,7 +235,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 	return out
 }
 
-// entry returns what there is to say of one profile.
+// entry returns the Entry of a profile.
 func (f *found) entry() store.Entry {
 	return store.Entry{
 		ID: f.id, Service: f.part.Service, Kind: f.part.kind, Labels: f.labels(), Start: fromNano(f.start), End: fromNano(f.end),
@@ -318,7 +318,7 @@ func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store
 	return &got.entry, got.p, got.raw, nil
 }
 
-// raw returns the bytes of a profile as they came, when they are kept: it is in the log still, or the newest of its series.
+// raw returns the original bytes of a profile if the store still has them: it is in the log, or the newest of its series.
 func (s *Store) raw(b *block, id store.ID) []byte {
 	var names []string
 	if files, err := s.wal.files(); err == nil {
@@ -329,7 +329,7 @@ func (s *Store) raw(b *block, id store.ID) []byte {
 	for _, name := range append(names, filepath.Join(b.dir, newestFile)) {
 		f, err := os.Open(name)
 		if err != nil {
-			continue // it has gone into segments meanwhile
+			continue // it has been flushed to segments
 		}
 		var raw []byte
 		_, _ = eachRecord(f, func(_ int64, _ string, u *store.Upload) error {

@@ -17,34 +17,34 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A block is what there is of a service on a day: its names, its segments, and what is in memory until it is in a segment.
+// A block is the data of a service on a day: its names, its segments, and the profiles in memory that are not in a segment yet.
 type block struct {
 	blockRecord
 	dir string
 	day time.Time
 
 	mu       sync.RWMutex
-	dict     *dict // nil while nobody needs it
+	dict     *dict // nil when it is not in memory
 	segments []*segment
 	head     map[sectionKey]*section
-	flushing map[sectionKey]*section // being written
+	flushing map[sectionKey]*section // sections that are being written
 	ids      map[int64]map[store.ID]bool
 
-	gone   bool  // it was dropped, and another one may be in its place
-	newest int64 // bytes of newestFile; under the mu of the store
+	gone   bool  // dropped; another block may have replaced it
+	newest int64 // size of newestFile; guarded by the mu of the store
 
-	settled settled // under flushMu
+	settled settled // guarded by flushMu
 
-	used atomic.Int64 // when somebody needed the dict, for evict
+	used atomic.Int64 // last use of the dict, for evict
 }
 
-// A segment is a file of a block. It does not change.
+// A segment is an immutable file of a block.
 type segment struct {
 	seq      uint64
 	block    string // key of its block
 	file     string
 	size     int64
-	hour     int64 // that all its starts are in; or the step, of sums
+	hour     int64 // the hour of all start times; for sums, the step
 	sections []stored
 }
 
@@ -81,7 +81,7 @@ const (
 	hour      = int64(time.Hour)
 )
 
-// hourOf returns the number of the hour that a time in nanoseconds is in.
+// hourOf returns the number of the hour of a time in nanoseconds.
 func hourOf(nano int64) int64 { return floorDiv(nano, hour) }
 
 func floorDiv(a, b int64) int64 {
@@ -92,8 +92,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// folderOf returns the name of a folder for a text that comes from outside: readable, and different for different texts on all
-// file systems.
+// folderOf returns a folder name for text from users: readable, and distinct for distinct texts on all file systems.
 func folderOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	plain := strings.Map(func(r rune) rune {
@@ -119,7 +118,7 @@ func newBlock(root string, r blockRecord) (*block, error) {
 	}, nil
 }
 
-// names returns the dict, which is read when nobody needed it before. b.mu must be held for writing.
+// names returns the dict, and reads it if necessary. The caller must hold b.mu for writing.
 func (b *block) names() (*dict, error) {
 	b.used.Store(time.Now().UnixNano())
 	if b.dict != nil {
@@ -149,7 +148,7 @@ func (b *block) names() (*dict, error) {
 	return d, nil
 }
 
-// view returns what there is of b now. It stays as it is: names and lists only grow, and others are put in their place.
+// view returns the current contents of b as a snapshot. Names and lists only grow or are replaced, so it does not change.
 func (b *block) view() (*opened, error) {
 	b.mu.RLock()
 	if b.dict == nil {
@@ -174,7 +173,7 @@ func (b *block) view() (*opened, error) {
 	return o, nil
 }
 
-// opened is what there was of a block at some time.
+// opened is a snapshot of a block.
 type opened struct {
 	*block
 	dict     *dict
@@ -192,10 +191,10 @@ func (o *opened) row(id uint32) string {
 	return s
 }
 
-// ErrTooOld says that profiles of that time have been summed up, so that nobody knows any more which ones they were.
+// ErrTooOld means that profiles of that time are only kept as sums, which do not tell which profiles they contain.
 var ErrTooOld = errors.New("the store has only sums for this day")
 
-// has reports whether b has a profile. b.mu must be held for writing.
+// has reports whether b has a profile. The caller must hold b.mu for writing.
 func (b *block) has(id store.ID, start time.Time) (bool, error) {
 	at := hourOf(start.UnixNano())
 	ids, ok := b.ids[at]
@@ -232,7 +231,7 @@ func (b *block) has(id store.ID, start time.Time) (bool, error) {
 	return ids[id], nil
 }
 
-// index takes an upload into the head. b.mu must be held for writing.
+// index adds an upload to the head. The caller must hold b.mu for writing.
 func (b *block) index(u *store.Upload) error {
 	d, err := b.names()
 	if err != nil {
@@ -262,7 +261,7 @@ func (b *block) index(u *store.Upload) error {
 	return nil
 }
 
-// A segmentReader reads pieces of a segment, which is opened when the first one is needed.
+// A segmentReader reads pieces of a segment. The first one opens the file.
 type segmentReader struct {
 	*segment
 	dir string
@@ -300,7 +299,7 @@ func (r *segmentReader) piece(at span) ([]byte, error) {
 	return plain, nil
 }
 
-// about returns what is known of the profiles in a section.
+// about returns the profiles in a section.
 func (r *segmentReader) about(s *stored, d *dict) ([]taken, error) {
 	if int(s.shape) >= len(d.shapes) {
 		return nil, &segmentError{r.segment, errDamaged}
@@ -316,14 +315,14 @@ func (r *segmentReader) about(s *stored, d *dict) ([]taken, error) {
 	return out, nil
 }
 
-// A segmentError says which segment can't be read.
+// A segmentError names the segment that cannot be read.
 type segmentError struct {
 	*segment
 	err error
 }
 
 func (e *segmentError) Error() string {
-	return fmt.Sprintf("segment %s: %v; what it held is missing", e.file, e.err)
+	return fmt.Sprintf("segment %s: %v; its profiles are missing", e.file, e.err)
 }
 
 func (e *segmentError) Unwrap() error { return e.err }

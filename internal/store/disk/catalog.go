@@ -16,8 +16,8 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A catalog is one file that says which blocks, segments and pins there are. What it does not name is not there, so that
-// changes of several files happen at once or not at all.
+// A catalog is the file that lists blocks, segments and pins. Files that it does not list do not exist for the store, so one write of the catalog
+// changes several files atomically.
 type catalog struct{ db *bbolt.DB }
 
 var (
@@ -26,13 +26,13 @@ var (
 	pinsBucket     = []byte("pins")
 )
 
-// A blockRecord is what the catalog knows of a block.
+// A blockRecord is the entry of a block in the catalog.
 type blockRecord struct {
 	Tenant  string
 	Service string
 	Day     string // 2026-09-01
 	Folder  string
-	Names   int64 // how much of the file of names is good
+	Names   int64 // valid bytes of the file of names
 }
 
 func (b *blockRecord) key() []byte { return []byte(b.Tenant + "\x00" + b.Day + "\x00" + b.Service) }
@@ -64,7 +64,7 @@ func openCatalog(name string, unsynced bool) (*catalog, error) {
 	return &catalog{db}, nil
 }
 
-// A change is what becomes true at once.
+// A change is applied atomically.
 type change struct {
 	blocks     []*blockRecord // new or changed
 	noBlocks   []*blockRecord
@@ -105,7 +105,7 @@ func (c *catalog) apply(ch change) error {
 	})
 }
 
-// load calls back for everything that there is.
+// load calls back for each entry.
 func (c *catalog) load(block func(*blockRecord), segment func(*segment)) error {
 	return c.db.View(func(tx *bbolt.Tx) error {
 		err := tx.Bucket(blocksBucket).ForEach(func(k, v []byte) error {
@@ -151,7 +151,7 @@ func (c *catalog) unpin(tenant, name string) error {
 	})
 }
 
-// pins returns the pins of a tenant, or all.
+// pins returns the pins of a tenant, or all pins.
 func (c *catalog) pins(tenant string, all bool) (out []store.Pin, err error) {
 	err = c.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(pinsBucket).ForEach(func(k, v []byte) error {
@@ -169,10 +169,10 @@ func (c *catalog) pins(tenant string, all bool) (out []store.Pin, err error) {
 	return out, err
 }
 
-// errCatalog says that a catalog can't be read.
+// errCatalog means that the catalog cannot be read.
 var errCatalog = errors.New("the catalog can't be read")
 
-// openCatalogSafely opens a catalog and reads all of it. The database panics about pages that can't be.
+// openCatalogSafely opens and reads a catalog. It recovers from panics of the database about damaged pages.
 func openCatalogSafely(name string, unsynced bool) (c *catalog, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A Problem is something in a store that is not as it was written.
+// A Problem is damage in a store.
 type Problem struct {
-	File   string // in the folder of the store
+	File   string // relative to the folder of the store
 	Err    error
 	Mended bool
 }
 
-// damagedDir is where Check puts what can't be read.
+// damagedDir is the folder to which Check moves damaged files.
 const damagedDir = "damaged"
 
-// A Checked is what Check found.
+// A Checked is the result of Check.
 type Checked struct {
 	Segments int
 	Profiles int
@@ -32,8 +32,8 @@ type Checked struct {
 	Problems []Problem
 }
 
-// Check reads everything in a store that nobody has open. With mend, what can't be read is put aside, in the folder damaged, files that
-// belong to nothing are removed, and a catalog that is lost is made again from what there is.
+// Check reads everything in a store that is not in use. With mend, it moves damaged files to the folder damaged, removes files that nothing refers
+// to, and rebuilds a lost catalog.
 func Check(dir string, mend bool) (*Checked, error) {
 	if _, err := os.Stat(filepath.Join(dir, dataDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no store in %s", dir)
@@ -78,7 +78,7 @@ func (c *checker) problem(file string, err error, mended bool) {
 	c.Problems = append(c.Problems, Problem{file, err, mended && c.mend})
 }
 
-// aside puts a file into the folder of what is damaged, and reports whether it is there now.
+// aside moves a file to the folder of damaged files, and reports whether that succeeded.
 func (c *checker) aside(name string) bool {
 	if !c.mend {
 		return false
@@ -99,7 +99,7 @@ func (c *checker) rel(name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// all checks what the catalog names, and what there is beside it.
+// all checks the files in the catalog, and finds other files.
 func (c *checker) all() error {
 	blocks := map[string]*block{}
 	var bad error
@@ -126,7 +126,7 @@ func (c *checker) all() error {
 		}
 		o := &opened{block: b, dict: d}
 		slices.SortFunc(b.segments, func(a, b *segment) int { return cmp.Compare(b.seq, a.seq) })
-		seen := map[store.ID]bool{} // in newer segments
+		seen := map[store.ID]bool{} // profiles in newer segments
 		for _, g := range b.segments {
 			file := filepath.Join(b.dir, g.file)
 			known[file] = true
@@ -152,7 +152,7 @@ func (c *checker) all() error {
 	return errors.Join(err, c.log())
 }
 
-// forget takes segments out of the catalog and puts their files aside.
+// forget removes segments from the catalog and moves their files aside.
 func (c *checker) forget(b *block, list []*segment) bool {
 	if !c.mend || c.catalog.apply(change{noSegments: list}) != nil {
 		return false
@@ -163,7 +163,7 @@ func (c *checker) forget(b *block, list []*segment) bool {
 	return true
 }
 
-// checkSegment reads all of a segment. Seen are the profiles that are in others; those of this one are added.
+// checkSegment reads all of a segment. seen has the profiles of other segments; it adds those of this one.
 func (o *opened) checkSegment(g *segment, seen map[store.ID]bool) error {
 	in, err := os.ReadFile(filepath.Join(o.dir, g.file))
 	if err != nil {
@@ -253,7 +253,7 @@ func (c *checker) log() error {
 	return nil
 }
 
-// rebuild makes a catalog from the segments that there are.
+// rebuild makes a catalog from the segments.
 func (c *checker) rebuild(name string) error {
 	var err error
 	if c.catalog, err = openCatalog(name, false); err != nil {
@@ -287,7 +287,7 @@ func (c *checker) rebuild(name string) error {
 			continue
 		}
 		if folder, ok := folders[g.block]; ok && folder != filepath.Dir(name) {
-			continue // the block was written anew here. The older folder has all of it; nothing refers to this one then
+			continue // the block has been rewritten in this folder, and nothing refers to the older one
 		} else if !ok {
 			r, err := recordOf(g.block, c.rel(filepath.Dir(name)))
 			if err != nil {
@@ -313,7 +313,7 @@ func recordOf(key, rel string) (*blockRecord, error) {
 	return &blockRecord{Tenant: parts[0], Day: parts[1], Service: parts[2], Folder: folder}, nil
 }
 
-// goodNames returns how much of a file of names is whole.
+// goodNames returns the number of valid bytes of a file of names.
 func goodNames(name string) int64 {
 	in, err := os.ReadFile(name)
 	if err != nil {

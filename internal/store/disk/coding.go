@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// errDamaged says that bytes in the store are not as they were written.
+// errDamaged means that stored bytes have changed.
 var errDamaged = errors.New("it is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -65,7 +65,7 @@ func (d *decoder) int() int64 {
 	return int64(n>>1) ^ -int64(n&1)
 }
 
-// skip reads over n numbers.
+// skip skips n numbers.
 func (d *decoder) skip(n int) {
 	at := 0
 	for ; n > 0 && at < len(d.b); at++ {
@@ -92,7 +92,7 @@ func (d *decoder) bytes() []byte {
 func (d *decoder) text() string { return string(d.bytes()) }
 func (d *decoder) bool() bool   { return d.uint() != 0 }
 
-// count reads how many values follow, each of which takes at least a byte.
+// count reads the number of the following values, which take at least a byte each.
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(len(d.b)) {
@@ -102,7 +102,7 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
-// below reads a number that is an index of a table.
+// below reads an index into a table.
 func (d *decoder) below(n int) uint32 {
 	v := d.uint()
 	if v >= uint64(n) {
@@ -112,13 +112,13 @@ func (d *decoder) below(n int) uint32 {
 	return uint32(v)
 }
 
-// A packed piece is its size and checksum, and then what zstd makes of it.
+// A packed piece has its size, its checksum, and zstd data.
 const pieceHead = 8
 
-// packWindow is how far back is looked for what is the same. Columns are small, and a larger one takes memory for nothing.
+// packWindow is the window size of zstd. Columns are small, and a larger window would waste memory.
 const packWindow = 1 << 20
 
-// What is packed is our own, and far smaller than this; more would be damage that the checksum missed.
+// The store's own data is far smaller than this; a larger size means damage that the checksum missed.
 const maxPiece = 1 << 30
 
 var (
@@ -149,7 +149,7 @@ func appendPiece(out, plain []byte) []byte {
 	return out
 }
 
-// cutPiece returns what is in the piece at the start of in, and what is behind it.
+// cutPiece returns the contents of the piece at the start of in, and the rest of in.
 func cutPiece(in []byte) (plain, rest []byte, err error) {
 	if len(in) < pieceHead {
 		return nil, nil, errDamaged

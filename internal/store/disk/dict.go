@@ -10,9 +10,9 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// A dict numbers what the profiles of a service show on a day: texts, functions, frames, the tree of calls and sets of
-// labels. An entry is a place in the tree with the labels of a sample; profiles are kept as entries and values. Numbers
-// are given in order and stay, so a dict only grows and is written by appending what is new.
+// A dict numbers the names in the profiles of a service on a day: texts, functions, frames, the call tree, and sets of labels. An entry is a node of
+// the tree with the labels of a sample; profiles are stored as entries and values. Numbers do not change, so a dict only grows, and appending new
+// data writes it.
 type dict struct {
 	texts     []string
 	functions []function
@@ -23,9 +23,9 @@ type dict struct {
 	rows      []store.Labels // of single profiles
 	shapes    []shape
 
-	kept kept // how much of each is on disk
+	kept kept // how much is on disk
 
-	find    *finder // nil while nobody adds
+	find    *finder // nil until the first Add
 	outline *outline
 }
 
@@ -51,13 +51,12 @@ type line struct {
 
 type entry struct{ node, set uint32 }
 
-// A shape is what profiles say about themselves, apart from their times.
+// A shape is the metadata of profiles without their times.
 type shape struct {
 	profile.Header
 }
 
-// A finder finds what a dict holds by its content. Hashes start from a seed of this process, so that nobody can send what
-// collides.
+// A finder looks up the contents of a dict by hash. The hash seed is random, so nobody can send colliding data.
 type finder struct {
 	texts     map[string]uint32
 	functions map[uint64]uint32
@@ -182,8 +181,8 @@ func setKey(b []byte, s profile.LabelSet) []byte {
 	return e.b
 }
 
-// maxValues is how many values a label of samples can have in a day of a service. More would be IDs of requests and the like, of
-// which each is seen once: they become overflow.
+// maxValues is the maximum number of values of a sample label in a service per day. More values are usually IDs of requests, which appear once. They
+// are replaced by "__overflow__".
 const (
 	maxValues = 2000
 	overflow  = "__overflow__"
@@ -206,7 +205,7 @@ func (d *dict) text(s string) uint32 {
 	id, ok := f.texts[s]
 	if !ok {
 		id = uint32(len(d.texts))
-		s = strings.Clone(s) // not what it was cut from: all texts of a profile
+		s = strings.Clone(s) // do not keep the memory of the whole profile
 		d.texts = append(d.texts, s)
 		f.texts[s] = id
 	}
@@ -305,26 +304,26 @@ func (d *dict) shape(h profile.Header) uint32 {
 	if !ok {
 		id = uint32(len(d.shapes))
 		s = shape{}
-		s.decode(&decoder{b: []byte(key)}) // texts of its own
+		s.decode(&decoder{b: []byte(key)}) // copies the texts
 		d.shapes = append(d.shapes, s)
 		d.find.shapes[key] = id
 	}
 	return id
 }
 
-// view returns what d holds now, for reading while others add.
+// view returns a snapshot of d for reading, while others add to it.
 func (d *dict) view() *dict {
 	v := *d
 	v.find = nil
 	return &v
 }
 
-// size returns how much there is of everything.
+// size returns the number of entries of each kind.
 func (d *dict) size() kept {
 	return kept{len(d.texts), len(d.functions), len(d.frames), len(d.nodes), len(d.sets), len(d.entries), len(d.rows), len(d.shapes)}
 }
 
-// unkept returns a piece with what is not on disk yet, or nil, and what is kept when it is.
+// unkept returns a piece with the data that is not on disk, or nil, and the new value of kept after writing it.
 func (d *dict) unkept() ([]byte, kept) {
 	now := d.size()
 	if now == d.kept {
@@ -402,7 +401,7 @@ func decodeLabels(d *decoder) store.Labels {
 	return out
 }
 
-// readDict reads the pieces that unkept returned.
+// readDict reads pieces from unkept.
 func readDict(in []byte) (*dict, error) {
 	d := newDict()
 	for len(in) > 0 {

@@ -23,25 +23,26 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// Options are how a store is kept. The zero Options are for tests.
+// Options tune a store. The zero Options are for tests.
 type Options struct {
 	Limits store.Limits
-	Now    func() time.Time // nil is time.Now
+	Now    func() time.Time // nil means time.Now
 
-	// How long profiles are kept: one by one, then as hours, then as days, each at least as long as the one before. Zero is for ever.
+	// How long to keep profiles: single ones, then sums of hours, then sums of days. Each must be at least as long as the one before. Zero means
+	// forever.
 	Detail, Hours, Days time.Duration
 
-	// Bytes is how much of the disk the store takes at most. Zero is no limit.
+	// Bytes limits the disk space. Zero means no limit.
 	Bytes int64
 
-	// FlushBytes and FlushAfter bound what is in the log and not in segments, and so how long Open takes after a crash.
+	// FlushBytes and FlushAfter limit the log, and so the time that Open takes after a crash.
 	FlushBytes int64
 	FlushAfter time.Duration
 
-	// Memory bounds what is kept of names that nobody asked for lately.
+	// Memory limits the memory for names that were not used lately.
 	Memory int64
 
-	// For tests: Fault is asked before files are written, and with unsynced nothing waits for the disk.
+	// For tests: Fault can fail writes, and unsynced skips syncing.
 	Fault    func(op string) error
 	unsynced bool
 }
@@ -63,23 +64,23 @@ type Store struct {
 	catalog *catalog
 	wal     wal
 
-	// gate is held for reading from the log to memory, so that what a flush writes is what is in the log before it.
+	// gate is held for reading from writing the log to updating memory, so that a flush writes the same profiles as in the earlier log files.
 	gate sync.RWMutex
 
 	mu       sync.Mutex
 	blocks   map[string]*block // by key
-	sorted   []*block          // the same in order of their keys, or nil
+	sorted   []*block          // blocks sorted by key, or nil
 	inFlight map[store.ID]chan struct{}
-	seq      uint64 // of the newest segment
+	seq      uint64 // number of the newest segment
 	damage   []error
-	size     int64 // bytes of segments, names and profiles as they came in
+	size     int64 // bytes of segments, names and original profiles
 
-	flushMu sync.Mutex // one flush or change of segments at a time
+	flushMu sync.Mutex // serializes flushes and changes of segments
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in a folder, which is made where there is none. What the log holds is in memory when it returns.
+// Open opens the store in a folder, and makes the folder if necessary. It reads the log into memory.
 func Open(dir string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -144,7 +145,7 @@ func (s *Store) load() error {
 	return nil
 }
 
-// replay takes a file of the log into memory.
+// replay reads a log file into memory.
 func (s *Store) replay(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -177,16 +178,16 @@ func (s *Store) replay(name string) error {
 		return nil
 	})
 	if good < info.Size() && err == nil {
-		// The end of the last write before a crash: nobody was told that it is safe.
+		// A partial record is from a write that a crash interrupted, and was never acknowledged.
 		s.damage = append(s.damage, fmt.Errorf("%s: the last %d bytes are not a complete profile", filepath.Base(name), info.Size()-good))
 	}
 	return err
 }
 
-// Damage returns what could not be read when the store was opened.
+// Damage returns the errors from opening the store.
 func (s *Store) Damage() []error { return s.damage }
 
-// block returns the block for a service and time, and makes it where there is none.
+// block returns the block of a service and time, and makes it if necessary.
 func (s *Store) block(tenant, service string, at time.Time) (*block, error) {
 	r := blockRecord{Tenant: tenant, Service: service, Day: at.UTC().Format(dayFormat)}
 	r.Folder = folderOf(tenant) + "/" + r.Day + "/" + folderOf(service)
@@ -204,7 +205,7 @@ func (s *Store) block(tenant, service string, at time.Time) (*block, error) {
 	return b, nil
 }
 
-// locked returns the block for a service and time, locked for writing.
+// locked returns the block of a service and time, locked for writing.
 func (s *Store) locked(tenant, service string, at time.Time) (*block, error) {
 	for {
 		b, err := s.block(tenant, service, at)
@@ -240,7 +241,7 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 		first[u.ID] = i
 		take = append(take, i)
 	}
-	// All who add wait for each other in the same order.
+	// Lock blocks in the same order everywhere, to avoid deadlocks.
 	slices.SortFunc(take, func(a, b int) int { return bytes.Compare(uploads[a].ID[:], uploads[b].ID[:]) })
 	for n, i := range take {
 		if err := s.reserve(ctx, uploads[i].ID); err != nil {
@@ -252,7 +253,7 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	var records [][]byte // a record is in two parts
+	var records [][]byte // each record has two parts
 	size := 0
 	var fresh []int
 	for _, i := range take {
@@ -292,7 +293,7 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 		if err != nil {
 			return nil, err
 		}
-		if _, err = b.has(u.ID, u.Start); err == nil { // its set may have been dropped meanwhile
+		if _, err = b.has(u.ID, u.Start); err == nil { // the block may have been dropped meanwhile
 			err = b.index(u)
 		}
 		b.mu.Unlock()
@@ -307,7 +308,7 @@ func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload)
 	return out, nil
 }
 
-// reserve waits until nobody else adds the profile with this ID.
+// reserve waits until nobody else is adding a profile with this ID.
 func (s *Store) reserve(ctx context.Context, id store.ID) error {
 	for {
 		s.mu.Lock()
@@ -335,7 +336,7 @@ func (s *Store) release(uploads []*store.Upload, which []int) {
 	}
 }
 
-// room returns store.ErrFull when n bytes more would be too many.
+// room returns store.ErrFull if there is no room for n more bytes.
 func (s *Store) room(n int64) error {
 	if s.Bytes == 0 {
 		return nil
@@ -349,7 +350,7 @@ func (s *Store) room(n int64) error {
 	return nil
 }
 
-// Sizes returns the bytes of segments, names and profiles as they came in, and of the log.
+// Sizes returns the bytes of segments, names and original profiles, and the bytes of the log.
 func (s *Store) Sizes() (stored, waiting int64) {
 	files, err := s.wal.files()
 	if err == nil {
@@ -364,7 +365,7 @@ func (s *Store) Sizes() (stored, waiting int64) {
 	return s.size, waiting
 }
 
-// Close writes what is in memory and closes the store.
+// Close flushes memory and closes the store.
 func (s *Store) Close() error {
 	err := s.Flush()
 	s.gate.Lock()
@@ -390,7 +391,7 @@ func (s *Store) Tenants(context.Context) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// all returns the blocks in order of their keys. The slice is shared.
+// all returns the blocks sorted by key. The slice is shared.
 func (s *Store) all() []*block {
 	s.mu.Lock()
 	defer s.mu.Unlock()

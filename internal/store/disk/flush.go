@@ -16,10 +16,10 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// newestFile holds profiles of a block as they came in: the newest of each series, and those that were pinned before they went to segments.
+// newestFile has original profiles of a block: the newest of each series, and those that were pinned before a flush.
 const newestFile = "newest"
 
-// Flush writes what is in memory to segments. When that fails, it stays in memory and in the log.
+// Flush writes the profiles in memory to segments. If it fails, they stay in memory and in the log.
 func (s *Store) Flush() error {
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
@@ -62,7 +62,7 @@ func (s *Store) Flush() error {
 	return s.wal.remove(last)
 }
 
-// flushBlock writes what b.flushing holds.
+// flushBlock writes b.flushing.
 func (s *Store) flushBlock(b *block) error {
 	fail := func(err error) error { return full(fmt.Errorf("writing %s of %s: %w", b.Service, b.Day, err)) }
 	b.mu.RLock()
@@ -99,7 +99,7 @@ func (s *Store) flushBlock(b *block) error {
 		}
 		made = append(made, g)
 	}
-	if len(b.segments) == 0 { // the folders above may be new
+	if len(b.segments) == 0 { // parent folders may be new
 		for dir := b.dir; dir != s.dir; dir = filepath.Dir(dir) {
 			if err := s.wal.syncDir(dir); err != nil {
 				s.removeSegments(b, made)
@@ -141,7 +141,7 @@ func (s *Store) appendNames(b *block, piece []byte) error {
 	if err != nil {
 		return err
 	}
-	// What is behind the good part is of a write that did not succeed.
+	// Bytes after the valid part are from a failed write.
 	err = f.Truncate(b.Names)
 	if err == nil {
 		_, err = f.WriteAt(piece, b.Names)
@@ -152,7 +152,7 @@ func (s *Store) appendNames(b *block, piece []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeSegment writes sections to a new file, which the catalog does not know yet.
+// writeSegment writes sections to a new file, which is not in the catalog yet.
 func (s *Store) writeSegment(b *block, hour int64, sections []*section, shapes []shape, rolled bool) (*segment, error) {
 	if err := s.wal.try("segment"); err != nil {
 		return nil, err
@@ -194,21 +194,21 @@ func (s *Store) writeSegment(b *block, hour int64, sections []*section, shapes [
 	return g, nil
 }
 
-// removeSegments removes files that the catalog does not name.
+// removeSegments removes files that are not in the catalog.
 func (s *Store) removeSegments(b *block, list []*segment) {
 	for _, g := range list {
-		os.Remove(filepath.Join(b.dir, g.file)) // what stays is found by Check
+		os.Remove(filepath.Join(b.dir, g.file)) // Check finds files that cannot be removed now
 	}
 }
 
-// A logged says where a profile is in the log, or in the file of the newest ones.
+// A logged is the place of a profile in the log, or in newestFile.
 type logged struct {
 	file  string
 	at    int64
 	start time.Time
 }
 
-// note takes the newest profile of each series from a file of records, and those that are pinned.
+// note finds the newest profile of each series in a file of records, and the pinned ones.
 func note(name string, newest map[*block]map[string]logged, pins []store.Pin, of func(tenant string, u *store.Upload) *block) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -235,12 +235,12 @@ func note(name string, newest map[*block]map[string]logged, pins []store.Pin, of
 	return err
 }
 
-// keeps reports whether one of pins keeps an upload.
+// keeps reports whether one of the pins protects an upload.
 func keeps(pins []store.Pin, tenant string, u *store.Upload) bool {
 	return slices.ContainsFunc(pins, func(p store.Pin) bool { return p.Keeps(tenant, u) })
 }
 
-// keepNewest keeps the newest profile of each series that is in the log up to a file, as it came in.
+// keepNewest keeps the original of the newest profile of each series in the log files up to one.
 func (s *Store) keepNewest(last uint64) error {
 	files, err := s.wal.files()
 	if err != nil {
@@ -273,13 +273,13 @@ func (s *Store) keepNewest(last uint64) error {
 	return nil
 }
 
-// writeNewest keeps profiles as they came in, beside those of other series.
+// writeNewest adds original profiles to those of other series.
 func (s *Store) writeNewest(b *block, list map[string]logged, pins []store.Pin) error {
 	b.mu.RLock()
 	empty := len(b.segments) == 0
 	b.mu.RUnlock()
 	if empty {
-		return nil // all of it was there before, or could not be used
+		return nil // all of them were in the file already, or cannot be used
 	}
 	if err := s.wal.try("newest"); err != nil {
 		return err
@@ -320,7 +320,7 @@ func (s *Store) writeNewest(b *block, list map[string]logged, pins []store.Pin) 
 	return nil
 }
 
-// keepPinned leaves of the profiles as they came in, of a block, those that pins keep, in a folder that may be another one than before.
+// keepPinned removes the original profiles of a block that no pin protects. The block may have moved to another folder.
 func (s *Store) keepPinned(b *block, dir string, pins []store.Pin) error {
 	from, to := filepath.Join(b.dir, newestFile), filepath.Join(dir, newestFile)
 	in, err := os.Open(from)
@@ -359,7 +359,7 @@ func (s *Store) keepPinned(b *block, dir string, pins []store.Pin) error {
 	return out.Commit()
 }
 
-// weighNewest counts what the file of profiles as they came in takes.
+// weighNewest counts the size of newestFile.
 func (s *Store) weighNewest(b *block) {
 	size := b.sizeOfNewest()
 	s.mu.Lock()
@@ -373,7 +373,7 @@ func (s *Store) weighNewest(b *block) {
 func (b *block) sizeOfNewest() int64 {
 	info, err := os.Stat(filepath.Join(b.dir, newestFile))
 	if err != nil {
-		return 0 // there is none
+		return 0 // there is no such file
 	}
 	return info.Size()
 }

@@ -2,9 +2,9 @@ package disk
 
 import "github.com/hone-perf/hone/internal/store"
 
-// An idTable finds numbers by hashes, which are spread already. A map takes two cache misses for each, and receiving a profile looks up a thousand stacks.
+// An idTable maps hashes to numbers. A map would take two cache misses for each lookup, and receiving a profile looks up a thousand stacks.
 type idTable struct {
-	slots []idSlot // a power of two, of which at least a third is free
+	slots []idSlot // the length is a power of two, and at least a third is free
 	used  int
 }
 

@@ -278,8 +278,8 @@ func TestOnePinnedProfile(t *testing.T) {
 	}
 }
 
-// TestPinnedBesideSums asks for a day of which all but one profile are sums: nothing counts twice.
-func TestPinnedBesideSums(t *testing.T) {
+// TestPinnedProfilesAndSums asks for a day of which all but one profile are sums: nothing counts twice.
+func TestPinnedProfilesAndSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("adds up weeks of profiles")
 	}

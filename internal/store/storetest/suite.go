@@ -264,7 +264,7 @@ func pins(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
 		t.Errorf("pins: %s, %v, want %s", text(got), err, text(want))
 	}
 	if err := p.got.Unpin(ctx, "main", "other"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("taking away a pin that is not there: %v", err)
+		t.Errorf("removing a pin that does not exist: %v", err)
 	}
 	if err := p.got.Unpin(ctx, "main", "spike"); err != nil {
 		t.Error(err)

@@ -69,7 +69,7 @@ func TestLevelInPartOfAStep(t *testing.T) {
 }
 
 // When all processes are replaced in a step, those before and those after do not add up.
-func TestDeployIsNoSpike(t *testing.T) {
+func TestDeployIsNotASpike(t *testing.T) {
 	of, at := ask(t, "api@-10m")
 	w := Window{at.From, at.To, time.Minute}
 	g := Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 6, 3, 3)}, nil, cpuSeries, w)

@@ -79,7 +79,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-func TestInfoOfNothing(t *testing.T) {
+func TestInfoOfEmptyProfile(t *testing.T) {
 	p, err := profile.NewBuilder(profile.Header{Comments: []string{"empty"}}).Profile()
 	if err != nil {
 		t.Fatal(err)

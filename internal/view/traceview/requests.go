@@ -73,7 +73,7 @@ func quantiles(list []int64) report.Latencies {
 // percentile is the least of a sorted list that so many percent of it do not exceed.
 func percentile(list []int64, percent int) int64 { return list[(len(list)*percent+99)/100-1] }
 
-// Requests shows the requests of a trace by handler, and what the slow ones have more of.
+// Requests shows the requests of a trace by handler, and what slow requests spend more time on.
 func Requests(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return workIn(in, q, report.RequestWork)
 }
