@@ -21,11 +21,19 @@ type Advice struct {
 	Functions int        `json:"functions"`       // that cost something and were looked at
 	Small     int        `json:"small,omitempty"` // findings that are left out because they save less than Least
 	Least     float64    `json:"least"`           // share
+	Most      *Hottest   `json:"most,omitempty"`  // the line that costs most, where all cost less than Least
 	Notes     hint.Texts `json:"notes,omitempty"`
 	Root      string     `json:"root,omitempty"` // folder that files are relative to
 	Fleet     *Fleet     `json:"fleet,omitempty"`
 
 	Show int `json:"-"` // finding to show in full; 0 is a screenful of them, -1 is all of them
+}
+
+// A Hottest is the line of the module that costs most.
+type Hottest struct {
+	Function string  `json:"function"` // as profiles name it
+	Line     int     `json:"line"`
+	Share    float64 `json:"share"`
 }
 
 // A Finding is a place that costs something without need, and what to do about it.
@@ -171,6 +179,8 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 		switch {
 		case a.Small > 0:
 			text = fmt.Sprintf("nothing found that would save %s or more; %d %s would save less", unit.Share(a.Least), a.Small, plural(a.Small, "finding"))
+		case a.Most != nil:
+			text = fmt.Sprintf("nothing found: no line of the module costs %s; the hottest one, line %d of %s, costs %s", unit.Share(a.Least), a.Most.Line, a.Most.Function, unit.Share(a.Most.Share))
 		case a.Functions == 0:
 			text = "nothing found: no function of the module has a cost in the profiles"
 		}
