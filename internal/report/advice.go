@@ -204,6 +204,9 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	for _, n := range a.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
+	if a.Show <= 0 && a.outOfOrder() {
+		list = append(list, Note{Phrase{"findings are ranked by CPU time, and by a part of the memory and the waiting that they save; those without a patch count half, or a quarter if no cheaper way is known"}})
+	}
 	if a.Small > 0 && len(a.Findings) > 0 {
 		list = append(list, Note{Phrase{fmt.Sprintf("%d %s would save less than %s and %s left out",
 			a.Small, plural(a.Small, "finding"), unit.Share(a.Least), map[bool]string{true: "is", false: "are"}[a.Small == 1])}})
@@ -241,6 +244,26 @@ func (a *Advice) ranking() Table {
 		t.Rows = append(t.Rows, append(row, f.saves(), f.Where.String(), f.Title))
 	}
 	return t
+}
+
+// outOfOrder reports whether a finding of the ranking saves more than the one above it of what the row above begins with.
+func (a *Advice) outOfOrder() bool {
+	shown := a.Findings
+	if a.Show == 0 {
+		shown = shown[:min(len(shown), shownFindings)]
+	}
+	for i := 1; i < len(shown); i++ {
+		above, below := &shown[i-1], &shown[i]
+		if a.Fleet != nil && below.cores() > above.cores() {
+			return true
+		}
+		if a.Fleet == nil && len(above.Savings) > 0 && slices.ContainsFunc(below.Savings, func(s Saving) bool {
+			return s.Metric == above.Savings[0].Metric && s.Share > above.Savings[0].Share
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // cores returns how many cores of all processes it costs.
