@@ -319,6 +319,9 @@ func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string)
 		return r, nil
 	}
 	opened, err := openProfiles(cmd, sys, o, []string{ref}, open.Want{Raw: true})
+	if st, statErr := os.Stat(ref); err != nil && statErr == nil && st.IsDir() && errors.As(err, new(*open.ProfilesError)) {
+		return nil, withHint(err, "name a package with Go files, such as ./cmd/app or ./..., a recording, or profiles")
+	}
 	if err != nil {
 		return nil, openHints(err)
 	}
