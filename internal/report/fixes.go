@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report/missing"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Fixes is what became of findings when their patches were tried: which are proven and kept, which are not, and why.
@@ -138,7 +139,7 @@ func trying(what hint.Text) Phrase {
 func (f *Fixes) headline() string {
 	kept := "no fix is proven"
 	if n := len(f.Kept); n > 0 {
-		kept = counted(n, "fix")
+		kept = unit.Counted(n, "fix")
 		if n > 1 {
 			kept = fmt.Sprintf("%d fixes", n)
 		}
