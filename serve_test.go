@@ -524,6 +524,9 @@ func TestServeEvents(t *testing.T) {
 			}
 		}
 	}
+	if code, out := honeFails(t, "events", "shpo"); code != 1 || !strings.Contains(out, "there is no service shpo\nhint: did you mean shop? there are api, shop\n") {
+		t.Errorf("hone events shpo: exit %d\n%s", code, out)
+	}
 	s.stop(t)
 }
 

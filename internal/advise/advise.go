@@ -110,6 +110,9 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 		return nil, err // patches that could not be compiled any more are missing
 	}
 	out.Functions, out.Least, out.Root, out.Fleet = len(fns), opt.Least, t.dir, a.fleet
+	if most := c.Most; most != nil && c.Share(&most.Cum) < opt.Least {
+		out.Most = &report.Hottest{Function: most.Func, Line: most.Key.Line, Share: c.Share(&most.Cum)}
+	}
 	for _, r := range in {
 		out.Refs = append(out.Refs, r.Ref)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 )
 
 // functions finds the functions that own the lines, those that cost most first.
@@ -82,7 +83,7 @@ func (t *tree) find(f *code.File, l *cost.Line) (decl *ast.FuncDecl, line int, d
 	if decl == nil {
 		return nil, 0, "", false
 	}
-	if !code.IsInitializer(decl) && l.Start != 0 && !strings.Contains(l.Func, ".func") && f.Tok.Line(decl.Pos()) != l.Start {
+	if !code.IsInitializer(decl) && l.Start != 0 && !symbol.IsInside(l.Func) && f.Tok.Line(decl.Pos()) != l.Start {
 		t.notes.add("%s does not have %s where the profile has it: it is left out; these are not the sources that were profiled", f.Name, l.Func)
 		return nil, 0, "", false
 	}

@@ -36,7 +36,7 @@ type NoModuleError struct {
 }
 
 func (e *NoModuleError) Error() string {
-	return "no module to look at: there is no go.mod in " + e.Dir + " or above it"
+	return (&gocmd.NoModuleError{Dir: e.Dir}).Error()
 }
 
 // Hint says what to do about it.

@@ -122,7 +122,7 @@ func (p *Pass) Total(match func(*cost.Chain) bool) (out cost.Cost) {
 func again(f *code.Func, c *cost.Chain) bool {
 	return slices.ContainsFunc(c.Below, func(b string) bool {
 		rest, ok := strings.CutPrefix(b, f.Name)
-		return ok && (rest == "" || rest[0] == '.')
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '-')
 	})
 }
 

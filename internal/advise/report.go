@@ -107,7 +107,7 @@ func (p *Pass) evidence(c cost.Cost, callee string) (out []report.Evidence) {
 			if in.Spelled != "" {
 				name = in.Profile.SampleTypes[in.Column[m]].Type
 			}
-			q := query.Query{View: "list", Arg: "^" + regexp.QuoteMeta(p.Name) + `([.[]|$)`, Refs: []string{in.Ref}, Metric: name}
+			q := query.Query{View: "list", Arg: "^" + regexp.QuoteMeta(p.Name) + `([.[-]|$)`, Refs: []string{in.Ref}, Metric: name}
 			out = append(out, report.Evidence{Says: "the cost of each line in " + cost.Metrics[m].Short, Query: q})
 			if callee != "" && i == 0 {
 				q := query.Query{View: "peek", Arg: "^" + regexp.QuoteMeta(callee) + "$", Refs: []string{in.Ref}, Metric: name}

@@ -35,9 +35,11 @@ with --cmd a program that ends, with the given arguments. Sources come from the 
 folder, or in --source DIR. A note says which functions are left out because they have
 changed since the recording.
 
-Findings are ranked by what they could save: CPU including garbage collection, bytes,
-objects, and time spent waiting. Findings that would save less than --min are left out. For
-code in other modules there is advice but no patch.
+Findings are ranked by what they could save: CPU including garbage collection counts in
+full, bytes and objects a quarter each, live memory and time spent waiting half. A finding
+without a patch counts half, and one for which hone knows no cheaper way a quarter. Findings
+that would save less than --min are left out. For code in other modules there is advice but
+no patch.
 
 For profiles from a store, findings say what they cost all processes of the service together,
 and are ranked by that: by cores, where 4 GB of live memory count as one. --core-hour '$0.04'
@@ -317,6 +319,9 @@ func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string)
 		return r, nil
 	}
 	opened, err := openProfiles(cmd, sys, o, []string{ref}, open.Want{Raw: true})
+	if st, statErr := os.Stat(ref); err != nil && statErr == nil && st.IsDir() && errors.As(err, new(*open.ProfilesError)) {
+		return nil, withHint(err, "name a package with Go files, such as ./cmd/app or ./..., a recording, or profiles")
+	}
 	if err != nil {
 		return nil, openHints(err)
 	}

@@ -363,7 +363,7 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 	}
 	switch {
 	case worse > 0 || failed > 0:
-		return &exited{exitGate, fmt.Errorf("gate failed: %s worse, %s", counted(worse, "row"), counted(failed, "failure"))}
+		return &exited{exitGate, fmt.Errorf("gate failed: %s worse, %s", unit.Counted(worse, "row"), unit.Counted(failed, "failure"))}
 	case !c.TimeDecided() && len(c.Identical) == 0:
 		return &exited{exitUndecided, errors.New("gate undecided: could not decide whether anything takes longer;  " + open)}
 	case undecided+unclear+len(c.Missing)+len(c.Failed) == 0:

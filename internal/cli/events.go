@@ -51,6 +51,9 @@ Kinds of events are ` + event.KindNames() + `.`,
 		q := url.Values{"last": {last.String()}, "kind": *kinds, "limit": {strconv.Itoa(*limit)}, "service": args}
 		resp, err := source.AskStore("", http.MethodGet, "api/v1/events", q, nil)
 		if err != nil {
+			if len(args) > 0 {
+				err = source.NoService(args[0], err)
+			}
 			return err
 		}
 		defer resp.Body.Close()

@@ -308,7 +308,7 @@ func fixError(err error, args []string, opt fix.Options) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, fix.ErrNoModule):
+	case errors.As(err, new(*gocmd.NoModuleError)):
 		return withHint(err, "it works on the module in this folder; for a recording, ", hint.Option{Name: "source", Value: "DIR"}, " names another")
 	case errors.Is(err, fix.ErrFlag):
 		return &usageError{err, ""}

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/view/runview"
 )
@@ -104,20 +105,13 @@ func gcAnswer(sys *System, out output, q query.Query, rec *recording.Recording) 
 	switch {
 	case errors.Is(err, runview.ErrNoCycles):
 		return withHint(
-			fmt.Errorf("%s: %w among %s", ref, err, counted(recording.GC.In(rec).Lines, "line")),
+			fmt.Errorf("%s: %w among %s", ref, err, unit.Counted(recording.GC.In(rec).Lines, "line")),
 			"GODEBUG=gctrace=1 PROGRAM 2> gc.log makes a Go program write them, and ", hint.Command{Verb: "gc", Behind: []string{"PROGRAM"}}, " runs it so",
 		)
 	case err != nil:
 		return fmt.Errorf("%s: %w", ref, err)
 	}
 	return out.write(sys, r)
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // gcRun runs a program and shows what its garbage collector did. The exit code is the one of the program, even if hone fails.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -116,7 +117,17 @@ func knowCommand(cmd *cobra.Command, word string) error {
 
 // around prints what hone can do here: with the profiles in this folder, or how to record one.
 func around(cmd *cobra.Command, sys *System) error {
-	if err := cmd.Help(); err != nil {
+	w := bufio.NewWriter(sys.Out)
+	fmt.Fprintf(w, "hone finds what makes a Go program slow, fixes it, and proves it.\n")
+	pairs(w, "Start with:", [][2]string{
+		{"hone tour", "Walk through the whole loop on a practice program"},
+		{"hone record ./cmd/server", "Run a program and record everything about it in one file"},
+		{"hone FILE", "Take a first look at a recording, profile, execution trace or benchmark result"},
+		{"hone advise FILE", "Find what wastes time or memory, with line, cause and patch"},
+		{"hone web FILE", "Explore it in the browser"},
+	}, width(sys.Out))
+	fmt.Fprintf(w, "\nhone help lists all commands. hone COMMAND --help describes one.\n")
+	if err := w.Flush(); !isBrokenPipe(err) && err != nil {
 		return err
 	}
 	found := profilesIn(sys.Dir)

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 const pushHelp = `Share a recording by a link, or send profiles to a hone server.
@@ -269,11 +270,11 @@ func pushFile(to string, q url.Values, name string) (string, error) {
 func sent(fresh, old int) string {
 	switch {
 	case old == 0:
-		return counted(fresh, "profile") + " stored"
+		return unit.Counted(fresh, "profile") + " stored"
 	case fresh == 0:
-		return counted(old, "profile") + " stored before"
+		return unit.Counted(old, "profile") + " stored before"
 	}
-	return fmt.Sprintf("%s stored, %d stored before", counted(fresh, "profile"), old)
+	return fmt.Sprintf("%s stored, %d stored before", unit.Counted(fresh, "profile"), old)
 }
 
 func servicesCommand(sys *System) *cobra.Command {

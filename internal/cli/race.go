@@ -201,8 +201,9 @@ func raceError(err error) error {
 	case errors.Is(err, race.ErrNoRace):
 		return withHint(err, "install a C compiler such as gcc, and unset CGO_ENABLED or set it to 1")
 	case errors.Is(err, race.ErrNothing):
-		if strings.Contains(err.Error(), " is not in std") {
-			return withHint(err, "write a folder as for the go command: ./cmd/app")
+		var std *race.NotInStdError
+		if errors.As(err, &std) {
+			return withHint(err, "write a folder as for the go command: ./"+std.Path)
 		}
 		return withHint(err, "to run a program, use ", hint.Command{Verb: "race", Args: []string{"PACKAGE"}, Behind: []string{"ARGS"}})
 	}

@@ -444,7 +444,7 @@ func checkCommand(sys *System) *cobra.Command {
 		}
 		fmt.Fprintf(sys.Out, "%d profiles in %d segments, %s\n", found.Profiles, found.Segments, unit.Size(found.Bytes))
 		if left > 0 {
-			return fmt.Errorf("%s in %s", counted(left, "problem"), *data)
+			return fmt.Errorf("%s in %s", unit.Counted(left, "problem"), *data)
 		}
 		return nil
 	}

@@ -104,7 +104,7 @@ func timeInFull(sys *System, args []string, t *capture.Timed) {
 		if cpu > 0 {
 			share = ", " + unit.Share(gc.Seconds()/cpu.Seconds()) + " of the CPU time"
 		}
-		line("GC", "%s, %s%s; the world stopped for %s", counted(len(t.GC.Cycles), "cycle"), unit.Time(gc), share, unit.Time(pauses))
+		line("GC", "%s, %s%s; the world stopped for %s", unit.Counted(len(t.GC.Cycles), "cycle"), unit.Time(gc), share, unit.Time(pauses))
 	}
 	if t.Exit.Signal != "" {
 		line("exit", "code %d, by signal %s", t.Exit.Code, t.Exit.Signal)

@@ -105,7 +105,7 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 }
 
 func noModule(s *Side) error {
-	return fmt.Errorf("%s: no go.mod in its folder or its parents, so the go command cannot build it", s.Name)
+	return fmt.Errorf("%s: %w", s.Name, &gocmd.NoModuleError{Dir: s.Dir})
 }
 
 // hasBenchmark reports whether a file declares a benchmark that the pattern matches.

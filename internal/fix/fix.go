@@ -63,7 +63,6 @@ type Options struct {
 
 // Errors of Run.
 var (
-	ErrNoModule  = errors.New("no go.mod in this folder or its parents")
 	ErrNoFinding = errors.New("no such finding")
 	ErrFlag      = errors.New("patches are tried on a copy of the module and written to its files")
 )

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/safefile"
 )
@@ -108,7 +109,7 @@ func (m *Memory) add(r Refusal) {
 
 // Forget forgets what was refused in the module that a folder is in, and returns how much that was.
 func (m *Memory) Forget(dir string) (int, error) {
-	for ; ; dir = filepath.Dir(dir) {
+	for from := dir; ; dir = filepath.Dir(dir) {
 		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 		if err == nil {
 			n, module := len(m.list), modfile.ModulePath(text)
@@ -117,7 +118,7 @@ func (m *Memory) Forget(dir string) (int, error) {
 			return n - len(m.list), m.save()
 		}
 		if dir == filepath.Dir(dir) {
-			return 0, ErrNoModule
+			return 0, &gocmd.NoModuleError{Dir: from}
 		}
 	}
 }

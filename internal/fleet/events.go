@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -86,12 +88,36 @@ func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
 		}
 		f.Limit = n
 	}
-	if s.Events == nil {
-		return h, nil
+	if s.Events != nil {
+		found, more := s.Events.List(f)
+		h.Events, h.More = append(h.Events, found...), more
 	}
-	found, more := s.Events.List(f)
-	h.Events, h.More = append(h.Events, found...), more
+	if f.Service != "" && len(h.Events) == 0 {
+		return h, s.known(r.Context(), tenant, f.Service, h.From, h.To)
+	}
 	return h, nil
+}
+
+// known returns an error with the names of services where there are neither events nor profiles of one, at any time.
+func (s *Server) known(ctx context.Context, tenant, service string, from, to time.Time) error {
+	var all []event.Event
+	if s.Events != nil {
+		all, _ = s.Events.List(event.Filter{Tenant: tenant})
+	}
+	if slices.ContainsFunc(all, func(e event.Event) bool { return e.Service == service }) {
+		return nil
+	}
+	none := store.Explain(ctx, s.Store, store.Query{Tenant: tenant, Selector: store.Service(service), From: from, To: to})
+	if none.Found == nil || none.Found.Services == nil {
+		return nil
+	}
+	for _, e := range all {
+		if names := &none.Found.Services; !slices.Contains(*names, e.Service) {
+			*names = append(*names, e.Service)
+		}
+	}
+	slices.Sort(none.Found.Services)
+	return source.Nothing(store.RefPrefix, none)
 }
 
 // A tale is an event that a client sends.

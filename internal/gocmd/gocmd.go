@@ -46,6 +46,23 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:\n%s", e.Doing, strings.TrimSpace(e.Output))
 }
 
+// A NoModuleError says that a folder is in no module.
+type NoModuleError struct{ Dir string }
+
+func (e *NoModuleError) Error() string { return "there is no go.mod in " + e.Dir + " or above it" }
+
+// noModule returns the error that the folder of the command is in no module.
+func (c Command) noModule() error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	return &NoModuleError{dir}
+}
+
+// moduleless is what the go command says in a folder that is in no module, where it needs one.
+const moduleless = "go.mod file not found in current directory or any parent directory"
+
 // waitDelay is how long the go command has to come to an end when it was interrupted.
 const waitDelay = 5 * time.Second
 
@@ -87,6 +104,8 @@ func (c Command) run(ctx context.Context, args []string) (out, said []byte, err 
 		return nil, nil, fmt.Errorf("the go command cannot be run: %w", err)
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
+	case errors.As(err, &exit) && strings.Contains(stderr.String(), moduleless):
+		return nil, nil, c.noModule()
 	case errors.As(err, &exit):
 		return nil, nil, &Error{"go " + strings.Join(args, " "), cmp.Or(stderr.String(), exit.Error())}
 	}

@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,6 +42,9 @@ func (c Command) TestPackages(ctx context.Context, patterns, flags []string) ([]
 		}
 		if p.Dir == "" {
 			if p.Error != nil {
+				if about, err := c.About(ctx); strings.HasPrefix(p.ImportPath, ".") && err == nil && (about.GOMOD == "" || about.GOMOD == os.DevNull) {
+					return nil, c.noModule()
+				}
 				return nil, errors.New(p.Error.Err)
 			}
 			continue

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"go/version"
@@ -45,7 +47,6 @@ func (e *NewerError) Hint() hint.Text {
 func shown(v string) string { return "Go " + strings.TrimPrefix(v, "go") }
 
 // toolchain returns the name of a release: go 1.27 in a go.mod is a language, of which go1.27.0 is the first release.
-// tc
 func toolchain(v string) string {
 	if v == version.Lang(v) {
 		return v + ".0"
@@ -60,14 +61,15 @@ func Load(cfg *packages.Config, patterns ...string) ([]*packages.Package, error)
 	cfg = &own
 	env, flags := gocmd.Loading(cfg.Env)
 	cfg.Env, cfg.BuildFlags = env, slices.Concat(flags, cfg.BuildFlags)
-	found, err := packages.Load(cfg, patterns...)
+	cfg.ParseFile = untilDone(cfg.Context, cfg.ParseFile)
+	found, err := load(cfg, patterns)
 	if err != nil {
 		return nil, err
 	}
 	const sources = packages.NeedSyntax | packages.NeedDeps
 	if cfg.Mode&packages.NeedTypes != 0 && cfg.Mode&sources != sources && unreadable(found) {
 		cfg.Mode |= packages.LoadAllSyntax
-		if found, err = packages.Load(cfg, patterns...); err != nil {
+		if found, err = load(cfg, patterns); err != nil {
 			return nil, err
 		}
 	}
@@ -76,6 +78,37 @@ func Load(cfg *packages.Config, patterns ...string) ([]*packages.Package, error)
 		mergeErrors(p)
 	})
 	return found, nil
+}
+
+// load loads packages. Where its context has ended meanwhile, packages are incomplete, and it returns why.
+func load(cfg *packages.Config, patterns []string) ([]*packages.Package, error) {
+	found, err := packages.Load(cfg, patterns...)
+	if cfg.Context != nil && cfg.Context.Err() != nil {
+		return nil, cfg.Context.Err()
+	}
+	return found, err
+}
+
+// A parseFile parses a file for packages.Load.
+type parseFile = func(fset *token.FileSet, name string, src []byte) (*ast.File, error)
+
+// untilDone returns a parser that reads no more files once a context has ended. packages.Load asks its context only while the go command runs:
+// without files, it has no types to check.
+func untilDone(ctx context.Context, parse parseFile) parseFile {
+	if parse == nil {
+		parse = func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+			return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments)
+		}
+	}
+	if ctx == nil {
+		return parse
+	}
+	return func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return parse(fset, name, src)
+	}
 }
 
 // unreadable reports whether what the compiler exported of some package could not be read.

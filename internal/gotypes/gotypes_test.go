@@ -1,14 +1,20 @@
 package gotypes
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/version"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
@@ -28,6 +34,40 @@ func TestMain(m *testing.M) {
 	json.NewEncoder(os.Stdout).Encode(packages.DriverResponse{
 		Compiler: "gc", Arch: runtime.GOARCH, Roots: []string{p.ID}, Packages: []*packages.Package{p}, GoVersion: 99,
 	})
+}
+
+// Who interrupts hone does not wait until a large package is read.
+func TestLoadEndsWithItsContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	atOnce := 20 + runtime.GOMAXPROCS(0) // files that packages.Load reads at once
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": "module example.com/m\n\ngo 1.24\n"}
+	for i := range 3 * atOnce {
+		files[fmt.Sprintf("f%d.go", i)] = fmt.Sprintf("package m\n\nfunc F%d() {}\n", i)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var parsed atomic.Int64
+	found, err := Load(&packages.Config{
+		Context: ctx, Dir: dir, Mode: packages.LoadSyntax,
+		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+			cancel()
+			parsed.Add(1)
+			return parser.ParseFile(fset, name, src, 0)
+		},
+	}, ".")
+	if len(found) > 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("Load = %v, %v; want %v", found, err, context.Canceled)
+	}
+	if n := int(parsed.Load()); n == 0 || n > atOnce {
+		t.Errorf("Load parsed %d files of %d after its context ended", n, 3*atOnce)
+	}
 }
 
 func loadNewer(t *testing.T, text string) *packages.Package {

@@ -418,12 +418,19 @@ func FuzzLabels(f *testing.F) {
 			checkLabelSet(t, with.LabelSets()[with.Label(i)])
 		}
 		lp.RemoveLabel(key)
-		sameProfile(t, "WithoutLabel", with.WithoutLabel(key), lp)
+		sameProfile(t, "MapLabels, without what was added", withoutLabel(with, key), lp)
 
 		lp, p = both(t, in)
 		lp.RemoveLabel(key)
-		sameProfile(t, "WithoutLabel", p.WithoutLabel(key), lp)
-		sameProfile(t, "no change", p.MapLabels(func(s LabelSet) LabelSet { return s }).WithoutLabel(key), lp)
+		sameProfile(t, "MapLabels", withoutLabel(p, key), lp)
+		sameProfile(t, "MapLabels without a change", withoutLabel(p.MapLabels(func(s LabelSet) LabelSet { return s }), key), lp)
+	})
+}
+
+// withoutLabel takes a text label away.
+func withoutLabel(p *Profile, key string) *Profile {
+	return p.MapLabels(func(s LabelSet) LabelSet {
+		return slices.DeleteFunc(slices.Clone(s), func(l Label) bool { return !l.Numeric && l.Key == key })
 	})
 }
 

@@ -57,28 +57,6 @@ func (p *Profile) LabelWhere(key, value string, where func(i int) bool) *Profile
 	return &q
 }
 
-// WithoutLabel returns p without a text label.
-func (p *Profile) WithoutLabel(key string) *Profile {
-	found := false
-	for _, s := range p.sets {
-		for _, l := range s {
-			found = found || !l.Numeric && l.Key == key
-		}
-	}
-	if !found {
-		return p
-	}
-	return p.MapLabels(func(s LabelSet) LabelSet {
-		var out LabelSet
-		for _, l := range s {
-			if l.Numeric || l.Key != key {
-				out = append(out, l)
-			}
-		}
-		return out
-	})
-}
-
 // Rewrite returns p over other tables with each stack replaced. change gets the number of a sample and its stack
 // from the leaf to the root, which it may overwrite, and returns the new stack and whether to keep the sample.
 func (p *Profile) Rewrite(t Tables, change func(i int, stack []uint32) ([]uint32, bool)) (*Profile, error) {

@@ -64,7 +64,7 @@ func (c *Change) Close() {
 }
 
 // ErrAsked is what a change that cannot be understood wraps.
-var ErrAsked = errors.New("not a change")
+var ErrAsked = errors.New("the change is not clear")
 
 // Open finds the two versions that refs name: nothing for the working tree against where the work in it began, BASE for
 // the working tree against a revision, A..B for two revisions, a file with a patch for the working tree with and without
@@ -109,7 +109,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 				return hint.Errorf(hint.Text{hint.Option{Name: "func"}, " takes one function of it"}, "%w: %s %s: a change is checked as a whole; drop %[3]s", ErrAsked, ref, refs[1])
 			}
 			if err != nil || !st.IsDir() {
-				return fmt.Errorf("%w: %s is not a folder: two folders, or A..B for two revisions", ErrAsked, ref)
+				return fmt.Errorf("%w: %s is not a folder; two arguments name two folders, and A..B names two revisions", ErrAsked, ref)
 			}
 			v := Version{Name: ref, Dir: at(ref)}
 			if v.Dir, err = filepath.EvalSymlinks(v.Dir); err != nil {
@@ -119,7 +119,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: %d words: two folders, a revision, or two as A..B", ErrAsked, len(refs))
+	return fmt.Errorf("%w: %d arguments; name two folders, a revision, or two revisions as A..B", ErrAsked, len(refs))
 }
 
 // revisions takes the two sides as hone compare does.

@@ -407,7 +407,7 @@ func (r *run) judge(ctx context.Context, what string, old, now *suite, dirs []st
 		}
 	}
 	if len(failed) == 0 {
-		detail := counted(len(now.tests), "test")
+		detail := unit.Counted(len(now.tests), "test")
 		if len(always) > 0 {
 			detail += "; failing before and after: " + strings.Join(always, ", ")
 		}
@@ -458,13 +458,6 @@ func topNames(names []string) []string {
 		}
 	}
 	return out
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // oldTests writes an overlay that puts the tests of the old version in place of those of the new one, or returns "" when

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Profiling runs the benchmarks of packages with profiles. Of packages that have none, which are most, it runs the tests, and calls of
@@ -249,7 +250,7 @@ func (p *Profiling) said() (out []string) {
 			}
 			calls += p.list[i].calls
 		}
-		out = append(out, fmt.Sprintf("%s have no benchmarks: profiling the tests of %d and %s of their exported functions", counted(len(p.list)-len(empty), "package"), tests, madeUpCalls(calls)))
+		out = append(out, fmt.Sprintf("%s have no benchmarks: profiling the tests of %d and %s of their exported functions", unit.Counted(len(p.list)-len(empty), "package"), tests, madeUpCalls(calls)))
 	}
 	switch {
 	case len(empty) == 0:
@@ -275,4 +276,4 @@ func (s *standIn) said() string {
 	return fmt.Sprintf("%s has no benchmarks: profiling its tests and %s of its %s", s.name, madeUpCalls(s.calls), functions)
 }
 
-func madeUpCalls(n int) string { return counted(n, "made-up call") }
+func madeUpCalls(n int) string { return unit.Counted(n, "made-up call") }

@@ -76,7 +76,7 @@ func (r *run) program(ctx context.Context, p runnable, work string, pairs ...*pa
 		return err
 	}
 	both := fmt.Sprintf("exit code %d and %s of output, from both, in %s and %s of CPU time",
-		now.code, counted(len(now.text), "byte"), unit.Time(first.cpu), unit.Time(now.cpu))
+		now.code, unit.Counted(len(now.text), "byte"), unit.Time(first.cpu), unit.Time(now.cpu))
 	if first.same(now) {
 		r.check(what, report.Passed, both)
 		return r.cover(ctx, p, pairs, work, files[1], now)

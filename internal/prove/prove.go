@@ -23,6 +23,7 @@ import (
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Options tune Run. The zero Options are those of hone prove.
@@ -304,17 +305,17 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 	}
 	slices.Sort(r.proof.Masked)
 	if n := f.textsOnly(); n > 0 && !opt.Strict {
-		r.hint("error messages differ, in ", counted(n, "function"), ": ", hint.Option{Name: "strict"}, " shows them")
+		r.hint("error messages differ, in ", unit.Counted(n, "function"), ": ", hint.Option{Name: "strict"}, " shows them")
 	}
 	for _, name := range f.open {
 		r.doubts = append(r.doubts, fmt.Sprintf("a call of %s differed, but time ran out before that could be confirmed", name))
 	}
 	if f.unsteady.n > 0 {
 		r.note("%s did not recur when the same calls were made in new processes, and %s not count, since something outside the calls plays a part: %s",
-			counted(f.unsteady.n, "difference"), doOrDoes(f.unsteady.n), f.unsteady.text())
+			unit.Counted(f.unsteady.n, "difference"), doOrDoes(f.unsteady.n), f.unsteady.text())
 	}
 	if f.deaths.n > 0 {
-		r.note("%s took too long, used too much memory, or ended the process, in one version or both: %s", counted(f.deaths.n, "call"), f.deaths.text())
+		r.note("%s took too long, used too much memory, or ended the process, in one version or both: %s", unit.Counted(f.deaths.n, "call"), f.deaths.text())
 	}
 	return f, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Limits of the tests that are written of differences.
@@ -89,7 +90,7 @@ func (r *run) regressions(ctx context.Context, f *search, found []*finding) erro
 		return ctx.Err()
 	}
 	if len(list) < all {
-		r.note("%d of %s cannot be shown by a test of a few lines", all-len(list), counted(all, "difference"))
+		r.note("%d of %s cannot be shown by a test of a few lines", all-len(list), unit.Counted(all, "difference"))
 	}
 	if len(list) == 0 {
 		return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 	"golang.org/x/tools/cover"
 )
 
@@ -131,7 +132,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 		}
 		r.note("%s: those shown are %s", noneReach(all), strings.Join(shown, ", and "))
 	} else if rest := all - len(reaching); rest > 0 {
-		r.note("%s left out: what changed is not reached by %s", counted(rest, "benchmark"), itOrThem(rest))
+		r.note("%s left out: what changed is not reached by %s", unit.Counted(rest, "benchmark"), itOrThem(rest))
 	}
 	race.Bench, race.Names = "^("+strings.Join(names, "|")+")$", names
 	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
@@ -174,7 +175,7 @@ func noneReach(all int) string {
 	if all == 0 {
 		return "no benchmark covers the change"
 	}
-	return fmt.Sprintf("none of %s reaches the change", counted(all, "benchmark"))
+	return fmt.Sprintf("none of %s reaches the change", unit.Counted(all, "benchmark"))
 }
 
 func itOrThem(n int) string {
@@ -246,10 +247,10 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 		found, all, unknown = append(found, in...), all+n.looked, unknown+n.left
 	}
 	if unknown > 0 {
-		r.note("there was no time to look at %s, which may reach the change, too", counted(unknown, "benchmark"))
+		r.note("there was no time to look at %s, which may reach the change, too", unit.Counted(unknown, "benchmark"))
 	}
 	if late > 0 {
-		r.note("benchmarks of %s that use it were left out: there was no time to find those that reach the change", counted(late, "package"))
+		r.note("benchmarks of %s that use it were left out: there was no time to find those that reach the change", unit.Counted(late, "package"))
 	}
 	return found, all, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A tally counts calls by function, with one of each.
@@ -34,7 +36,7 @@ func (c *tally) text() string {
 	var parts []string
 	for i, name := range names {
 		if i == most {
-			parts = append(parts, fmt.Sprintf("and in %s more", counted(len(names)-most, "function")))
+			parts = append(parts, fmt.Sprintf("and in %s more", unit.Counted(len(names)-most, "function")))
 			break
 		}
 		times := ""

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // usersOf returns the folders of the packages of pairs, and of those that use them, and which of them hold more than tests.
@@ -104,7 +105,7 @@ func (r *run) testUsers(ctx context.Context) error {
 		maps.Copy(all.tests, now.tests)
 		done += len(batch)
 	}
-	switch detail := counted(len(all.tests), "test") + " of " + counted(done, "package"); {
+	switch detail := unit.Counted(len(all.tests), "test") + " of " + unit.Counted(done, "package"); {
 	case done == len(r.users) && len(all.tests) == 0:
 	case done == len(r.users):
 		r.check(what, report.Passed, detail)
@@ -114,7 +115,7 @@ func (r *run) testUsers(ctx context.Context) error {
 			outcome = report.Skipped
 		}
 		r.check(what, outcome, fmt.Sprintf("%s; there was no time for those of %d more", detail, len(r.users)-done))
-		r.doubts = append(r.doubts, fmt.Sprintf("there was no time for the tests of %d of %s that use it", len(r.users)-done, counted(len(r.users), "package")))
+		r.doubts = append(r.doubts, fmt.Sprintf("there was no time for the tests of %d of %s that use it", len(r.users)-done, unit.Counted(len(r.users), "package")))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // verdict decides.
@@ -56,7 +57,7 @@ func (r *run) verdict() {
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
 		if c := r.fewest; c != nil && len(r.doubts) == 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s had the fewest calls, %d of the required %d", r.hit, counted(r.blocks, "block"), c.name, c.had, c.needs))
+			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s had the fewest calls, %d of the required %d", r.hit, unit.Counted(r.blocks, "block"), c.name, c.had, c.needs))
 		}
 	}
 	switch p.Pace {

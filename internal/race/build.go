@@ -100,6 +100,17 @@ type pkg struct {
 	Error                     *struct{ Err string }
 }
 
+// A NotInStdError says that a package is none of the standard library, where the go command looks for a path without a dot in its first part:
+// who writes cmd/app mostly means the folder ./cmd/app.
+type NotInStdError struct {
+	Path string
+	Err  error // of the go command
+}
+
+func (e *NotInStdError) Error() string { return e.Err.Error() }
+
+func (e *NotInStdError) Unwrap() error { return e.Err }
+
 func (s *Search) list(ctx context.Context) ([]pkg, error) {
 	args := []string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Error"}
 	out, err := s.goHere().Run(ctx, append(args, s.opt.Packages...)...)
@@ -113,7 +124,11 @@ func (s *Search) list(ctx context.Context) ([]pkg, error) {
 			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		if p.Error != nil && len(p.GoFiles)+len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
-			return nil, fmt.Errorf("%w: %s", ErrNothing, p.Error.Err)
+			wrong := errors.New(p.Error.Err)
+			if first, _, _ := strings.Cut(p.ImportPath, "/"); p.Dir == "" && !strings.Contains(first, ".") {
+				wrong = &NotInStdError{p.ImportPath, wrong}
+			}
+			return nil, fmt.Errorf("%w: %w", ErrNothing, wrong)
 		}
 		list = append(list, p)
 	}

@@ -105,7 +105,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 			return fix, nil
 		}
 	}
-	check("the race is gone", report.Passed, fmt.Sprintf("in %s that showed it in %d, in %s", counted(t.out.Tried.Runs, "run"), s.runsWith(v), unit.Time(time.Since(began))))
+	check("the race is gone", report.Passed, fmt.Sprintf("in %s that showed it in %d, in %s", unit.Counted(t.out.Tried.Runs, "run"), s.runsWith(v), unit.Time(time.Since(began))))
 	if h := t.newHang(s.hangs); h != nil {
 		check("nothing hangs", report.Failed, h.Text)
 		return fix, nil
@@ -130,7 +130,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 	}
 	how := "all without the race detector"
 	if t.out.Tried.Tests > 0 {
-		how = counted(t.out.Tried.Tests, "test") + " with the race detector, and all without it"
+		how = unit.Counted(t.out.Tried.Tests, "test") + " with the race detector, and all without it"
 	}
 	check("tests", report.Passed, how)
 	fix.Proven = true

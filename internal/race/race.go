@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Options say what to run, and how long. The zero Options look at the package in the current folder for half a minute.
@@ -253,7 +254,7 @@ func (s *Search) say(h How) string {
 		what = "running " + sub.importPath
 	}
 	found := len(s.groups.Pairs())
-	return fmt.Sprintf("%s, GOMAXPROCS %d; %s so far", what, h.CPU, counted(found, "race"))
+	return fmt.Sprintf("%s, GOMAXPROCS %d; %s so far", what, h.CPU, unit.Counted(found, "race"))
 }
 
 // Report says what was found.
@@ -335,11 +336,4 @@ func (s *Search) rel(file string) string {
 		return filepath.ToSlash(rel)
 	}
 	return file
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

@@ -21,11 +21,19 @@ type Advice struct {
 	Functions int        `json:"functions"`       // functions with a cost that were examined
 	Small     int        `json:"small,omitempty"` // findings left out because they save less than Least
 	Least     float64    `json:"least"`           // share
+	Most      *Hottest   `json:"most,omitempty"`  // the line that costs most, where all cost less than Least
 	Notes     hint.Texts `json:"notes,omitempty"`
 	Root      string     `json:"root,omitempty"` // folder that files are relative to
 	Fleet     *Fleet     `json:"fleet,omitempty"`
 
 	Show int `json:"-"` // the finding to show in full; 0 shows as many as fit on a screen, -1 shows all
+}
+
+// A Hottest is the line of the module that costs most.
+type Hottest struct {
+	Function string  `json:"function"` // as profiles name it
+	Line     int     `json:"line"`
+	Share    float64 `json:"share"`
 }
 
 // A Finding is a place in the source with an avoidable cost, and the remedy.
@@ -171,6 +179,8 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 		switch {
 		case a.Small > 0:
 			text = fmt.Sprintf("nothing found that would save %s or more; %d %s would save less", unit.Share(a.Least), a.Small, plural(a.Small, "finding"))
+		case a.Most != nil:
+			text = fmt.Sprintf("nothing found: no line of the module costs %s; the hottest one, line %d of %s, costs %s", unit.Share(a.Least), a.Most.Line, a.Most.Function, unit.Share(a.Most.Share))
 		case a.Functions == 0:
 			text = "nothing found: no function of the module has a cost in the profiles"
 		}
@@ -193,6 +203,9 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	}
 	for _, n := range a.Notes {
 		list = append(list, Note{Phrase{n}})
+	}
+	if a.Show <= 0 && a.outOfOrder() {
+		list = append(list, Note{Phrase{"findings are ranked by CPU time, and by a part of the memory and the waiting that they save; those without a patch count half, or a quarter if no cheaper way is known"}})
 	}
 	if a.Small > 0 && len(a.Findings) > 0 {
 		list = append(list, Note{Phrase{fmt.Sprintf("%d %s would save less than %s and %s left out",
@@ -231,6 +244,26 @@ func (a *Advice) ranking() Table {
 		t.Rows = append(t.Rows, append(row, f.saves(), f.Where.String(), f.Title))
 	}
 	return t
+}
+
+// outOfOrder reports whether a finding of the ranking saves more than the one above it of what the row above begins with.
+func (a *Advice) outOfOrder() bool {
+	shown := a.Findings
+	if a.Show == 0 {
+		shown = shown[:min(len(shown), shownFindings)]
+	}
+	for i := 1; i < len(shown); i++ {
+		above, below := &shown[i-1], &shown[i]
+		if a.Fleet != nil && below.cores() > above.cores() {
+			return true
+		}
+		if a.Fleet == nil && len(above.Savings) > 0 && slices.ContainsFunc(below.Savings, func(s Saving) bool {
+			return s.Metric == above.Savings[0].Metric && s.Share > above.Savings[0].Share
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // cores returns the number of cores that the finding costs in all processes.

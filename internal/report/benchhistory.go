@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A BenchHistory is the results of several benchmark runs, oldest first, and the changes from the second to last run to the last.
@@ -51,7 +52,7 @@ const historyColumns = 4
 
 // Blocks shows the runs, and a table for each unit.
 func (h *BenchHistory) Blocks() iter.Seq[Block] {
-	list := []Block{Heading{[]Phrase{{counted(len(h.Runs), "run"), Sep{}, counted(h.Of, "row")}}}, h.runs()}
+	list := []Block{Heading{[]Phrase{{unit.Counted(len(h.Runs), "run"), Sep{}, unit.Counted(h.Of, "row")}}}, h.runs()}
 	several := slices.ContainsFunc(h.Rows, func(r BenchHistoryRow) bool { return r.Pkg != h.Rows[0].Pkg })
 	var whats []Dimension
 	for _, r := range h.Rows {
@@ -69,13 +70,6 @@ func (h *BenchHistory) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	return slices.Values(list)
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // letter names a run in a column heading. A is the oldest run.

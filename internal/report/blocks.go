@@ -195,17 +195,23 @@ func appendLabels(facts []Fact, set profile.LabelSet, units map[string]*Measure)
 
 // Blocks returns a table for each key.
 func (t *Tags) Blocks() iter.Seq[Block] {
-	m := t.measure()
+	whole := t.measure()
 	var list []Block
 	for _, k := range t.Keys {
+		// Keys are about different things, and values of one may differ by a factor of millions: each table has the unit that suits it.
+		const readable = 100_000
+		m, ofKey, least := t.measure(), t.measure(), k.Total/readable
+		ofKey.Total = k.Total
 		table := Table{
 			Group:   "key",
 			Title:   k.Key,
-			Summary: Phrase{Value{k.Total, m}, " of ", Value{t.Total, m}, ", ", Share{k.Total, t.Total}},
+			Summary: Phrase{Value{k.Total, ofKey}, " of ", Value{t.Total, whole}, ", ", Share{k.Total, t.Total}},
 			Columns: []Column{{Name: "flat", Unit: t.Unit}, {Name: "flat%", Bar: true}, {Name: "value"}},
 		}
 		for _, v := range k.Values {
-			m.add(v.Flat)
+			if v.Flat != 0 {
+				m.add(max(abs(v.Flat), abs(least)))
+			}
 			table.Rows = append(table.Rows, []any{Value{v.Flat, m}, Share{v.Flat, t.Total}, v.Name})
 		}
 		list = append(list, table)
@@ -213,7 +219,7 @@ func (t *Tags) Blocks() iter.Seq[Block] {
 	if len(list) == 0 {
 		list = append(list, Note{Phrase{"no sample has a label"}})
 	}
-	return t.answer(m, nil, list...)
+	return t.answer(whole, nil, list...)
 }
 
 // Blocks returns the profile entry by entry.

@@ -349,7 +349,7 @@ func (w *CompareWhy) code() (list []Block) {
 		list = append(list, Details{Title: title, Blocks: []Block{Plain{b.String()}}})
 	}
 	if n := len(w.Code) - codeShown; n > 0 {
-		list = append(list, Note{Phrase{counted(n, "function"), " more changed in the code; ", hint.Option{Name: "json"}, " has all"}})
+		list = append(list, Note{Phrase{unit.Counted(n, "function"), " more changed in the code; ", hint.Option{Name: "json"}, " has all"}})
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // An Execution is an overview of an execution trace. Times are in nanoseconds.
@@ -132,7 +133,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		add("ready to running", e.Latency.phrase()...)
 	}
 	if e.Cycles > 0 {
-		add("GC", counted(e.Cycles, "cycle"), ", marking for ", Nanos(e.Marking), ", ", Share{e.Marking, e.Length}, " of the time")
+		add("GC", unit.Counted(e.Cycles, "cycle"), ", marking for ", Nanos(e.Marking), ", ", Share{e.Marking, e.Length}, " of the time")
 	}
 	if len(e.Mutator) > 0 {
 		const whole = 1e6
@@ -150,7 +151,7 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 		add("mutator utilization", use...)
 	}
 	if e.Assist.Count > 0 {
-		add("GC assist", Nanos(e.Assist.Total), " in ", counted(int(e.Assist.Count), "allocation"), " that had to help: running ", Nanos(e.AssistRunning), ", ready ", Nanos(e.AssistReady),
+		add("GC assist", Nanos(e.Assist.Total), " in ", unit.Counted(int(e.Assist.Count), "allocation"), " that had to help: running ", Nanos(e.AssistRunning), ", ready ", Nanos(e.AssistReady),
 			", waiting ", Nanos(e.AssistWaiting), "; the longest ", Nanos(e.Assist.Longest), " at ", Nanos(e.Assist.At))
 	}
 	if e.Requests > 0 {
@@ -272,7 +273,7 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 		})
 	}
 	list := []Block{
-		Heading{[]Phrase{{"blocked ", Nanos(w.Total), " in ", counted(int(w.Count), "wait"), Sep{}, Nanos(w.Length), " of trace"}}},
+		Heading{[]Phrase{{"blocked ", Nanos(w.Total), " in ", unit.Counted(int(w.Count), "wait"), Sep{}, Nanos(w.Length), " of trace"}}},
 		t,
 	}
 	if len(w.Places) < w.Of {
@@ -449,7 +450,7 @@ func (k *Kinds) Blocks() iter.Seq[Block] {
 			some(r.Syscall), some(r.Blocked), some(r.Idle), r.Waiting, Name{Text: r.Kind}, fileLine(r.File, r.Line),
 		})
 	}
-	list := []Block{Heading{[]Phrase{{int(k.Goroutines), " goroutines of ", counted(k.Of, "kind"), " in ", Nanos(k.Length), " of trace"}}}, t}
+	list := []Block{Heading{[]Phrase{{int(k.Goroutines), " goroutines of ", unit.Counted(k.Of, "kind"), " in ", Nanos(k.Length), " of trace"}}}, t}
 	if len(k.Rows) < k.Of {
 		list = append(list, Note{Phrase{"the first ", len(k.Rows), " of ", k.Of, " kinds are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report/missing"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Fixes is the outcome of trying patches of findings: which ones are proven and kept, and why others are not.
@@ -138,7 +139,7 @@ func trying(what hint.Text) Phrase {
 func (f *Fixes) headline() string {
 	kept := "no fix is proven"
 	if n := len(f.Kept); n > 0 {
-		kept = counted(n, "fix")
+		kept = unit.Counted(n, "fix")
 		if n > 1 {
 			kept = fmt.Sprintf("%d fixes", n)
 		}

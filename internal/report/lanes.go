@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Lanes are a picture of a part of an execution trace: what filled each pixel of each lane. Times are in nanoseconds.
@@ -176,7 +177,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		list = append(list, t)
 	}
 	if l.Small > 0 && len(l.Requests) > 0 {
-		list = append(list, Note{Phrase{"there is no room for ", counted(l.Small, "more request"), ": choose a shorter time with ", hint.Option{Name: "at"}}})
+		list = append(list, Note{Phrase{"there is no room for ", unit.Counted(l.Small, "more request"), ": choose a shorter time with ", hint.Option{Name: "at"}}})
 	}
 	group("goroutines", "number", l.Goroutines, true, number)
 	var legend Phrase

@@ -124,7 +124,7 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 		add("program", p.Path, p.Go, revision)
 	}
 	if c := m.Machine; c != nil {
-		add("machine", c.CPU, counted(c.CPUs, "core"), c.OS+"/"+c.Arch)
+		add("machine", c.CPU, unit.Counted(c.CPUs, "core"), c.OS+"/"+c.Arch)
 	}
 	if c := m.Recorder; c != nil {
 		add("recording took", unit.Time(c.CPU)+" of CPU")

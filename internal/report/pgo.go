@@ -36,7 +36,7 @@ func (p *PGO) Blocks() iter.Seq[Block] {
 	if p.File != "" {
 		head = append(head, p.File, Sep{})
 	}
-	head = append(head, unit.Size(p.Size), Sep{}, counted(p.Calls, "call site"), ", ", p.Hot, " of them hot")
+	head = append(head, unit.Size(p.Size), Sep{}, unit.Counted(p.Calls, "call site"), ", ", p.Hot, " of them hot")
 	list := []Block{Heading{[]Phrase{head}}}
 	if p.KeptCalls < p.Calls {
 		kept := Phrase{p.KeptCalls, " of the call sites are kept, ", p.KeptHot, " of the hot ones, with ", unit.Share(p.Kept), " of the weight"}

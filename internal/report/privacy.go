@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Privacy is what a recording or profile reveals to others, besides measurements.
@@ -120,7 +121,7 @@ func (p *Privacy) Blocks() iter.Seq[Block] {
 		for _, x := range of {
 			n += x.Files
 		}
-		t := Table{Title: title, Summary: Phrase{counted(n, "file")}, Columns: []Column{{Name: "files"}, {Name: "folder", Path: true}}}
+		t := Table{Title: title, Summary: Phrase{unit.Counted(n, "file")}, Columns: []Column{{Name: "files"}, {Name: "folder", Path: true}}}
 		for i, x := range of {
 			if i == mostListed {
 				more += len(of) - i
@@ -158,7 +159,7 @@ func (p *Privacy) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{"in the recording: " + n}})
 	}
 	if len(p.Unread) > 0 {
-		list = append(list, Note{Phrase{fmt.Sprintf("%s could not be looked through: %s", counted(len(p.Unread), "profile"), listed(p.Unread))}})
+		list = append(list, Note{Phrase{fmt.Sprintf("%s could not be looked through: %s", unit.Counted(len(p.Unread), "profile"), listed(p.Unread))}})
 	}
 	if p.Incomplete {
 		list = append(list, Note{Phrase{"the recording has too many entries to list them all"}})

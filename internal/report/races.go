@@ -110,9 +110,9 @@ func (r *Races) Blocks() iter.Seq[Block] {
 	title := "no data race found"
 	switch n, h := len(r.Races), len(r.Hangs); {
 	case n > 0 && h > 0:
-		title = counted(n, "data race") + r.variables() + "; " + r.hangs()
+		title = unit.Counted(n, "data race") + r.variables() + "; " + r.hangs()
 	case n > 0:
-		title = counted(n, "data race") + r.variables()
+		title = unit.Counted(n, "data race") + r.variables()
 	case h > 0:
 		title = r.hangs()
 	}
@@ -171,7 +171,7 @@ func (r *Races) hangs() string {
 			crashes++
 		}
 	}
-	crashed := counted(crashes, "crash")
+	crashed := unit.Counted(crashes, "crash")
 	if crashes > 1 {
 		crashed = fmt.Sprintf("%d crashes", crashes)
 	}
@@ -179,9 +179,9 @@ func (r *Races) hangs() string {
 	case deadlocks == 0:
 		return crashed
 	case crashes == 0:
-		return counted(deadlocks, "deadlock")
+		return unit.Counted(deadlocks, "deadlock")
 	}
-	return counted(deadlocks, "deadlock") + ", " + crashed
+	return unit.Counted(deadlocks, "deadlock") + ", " + crashed
 }
 
 func (f *RaceFix) title() string {
@@ -193,18 +193,18 @@ func (f *RaceFix) title() string {
 
 // String says how much was run.
 func (t RaceSearch) String() string {
-	parts := []string{counted(t.Runs, "run")}
+	parts := []string{unit.Counted(t.Runs, "run")}
 	if t.Tests > 0 {
-		parts = append(parts, counted(t.Tests, "test")+" in shuffled orders")
+		parts = append(parts, unit.Counted(t.Tests, "test")+" in shuffled orders")
 	}
 	if t.Requests > 0 {
-		parts = append(parts, counted(t.Requests, "request")+" to "+counted(len(t.Handlers), "handler")+", 8 at a time")
+		parts = append(parts, unit.Counted(t.Requests, "request")+" to "+unit.Counted(len(t.Handlers), "handler")+", 8 at a time")
 	}
 	if t.Calls > 0 {
-		parts = append(parts, counted(t.Calls, "call")+" made up, by 8 goroutines")
+		parts = append(parts, unit.Counted(t.Calls, "call")+" made up, by 8 goroutines")
 	}
 	if t.Programs > 0 {
-		what := counted(t.Programs, "run") + " of the program"
+		what := unit.Counted(t.Programs, "run") + " of the program"
 		if t.Stopped {
 			what += ", ended when the time was over"
 		}
@@ -235,9 +235,9 @@ func (d *DataRace) text() string {
 	if d.Memory != "" {
 		fmt.Fprintf(&b, ", %s", d.Memory)
 	}
-	fmt.Fprintf(&b, "\n%s, in %s; first by %s with GOMAXPROCS %d\n", counted(d.Count, "report"), counted(d.Runs, "run"), d.By, d.CPU)
+	fmt.Fprintf(&b, "\n%s, in %s; first by %s with GOMAXPROCS %d\n", unit.Counted(d.Count, "report"), unit.Counted(d.Runs, "run"), d.By, d.CPU)
 	if d.More > 0 {
-		fmt.Fprintf(&b, "%s of accesses race behind the same calls\n", counted(d.More, "more pair"))
+		fmt.Fprintf(&b, "%s of accesses race behind the same calls\n", unit.Counted(d.More, "more pair"))
 	}
 	for i := range d.Accesses {
 		a := &d.Accesses[i]
@@ -286,14 +286,14 @@ func writeSource(b *strings.Builder, lines []SourceLine, at int) {
 
 func (h *Hang) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\nin %s; first by %s with GOMAXPROCS %d\n", h.Kind, h.Text, counted(h.Count, "run"), h.By, h.CPU)
+	fmt.Fprintf(&b, "%s: %s\nin %s; first by %s with GOMAXPROCS %d\n", h.Kind, h.Text, unit.Counted(h.Count, "run"), h.By, h.CPU)
 	for _, w := range h.Waiting {
 		verb := "waits"
 		if w.Count != 1 {
 			verb = "wait"
 		}
 		if h.Kind == "deadlock" {
-			fmt.Fprintf(&b, "\n  %s %s (%s) at %s in %s\n", counted(w.Count, "goroutine"), verb, w.State, w.RaceFrame, w.Func)
+			fmt.Fprintf(&b, "\n  %s %s (%s) at %s in %s\n", unit.Counted(w.Count, "goroutine"), verb, w.State, w.RaceFrame, w.Func)
 		} else {
 			fmt.Fprintf(&b, "\n  at %s in %s\n", w.RaceFrame, w.Func)
 		}

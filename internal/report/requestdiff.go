@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A RequestDiff compares the requests, tasks or regions of two execution traces, by handler. Times are in nanoseconds.
@@ -57,7 +58,7 @@ type PartChange struct {
 
 // Blocks shows how long requests took before and now, and where the difference is.
 func (d *RequestDiff) Blocks() iter.Seq[Block] {
-	list := []Block{Heading{[]Phrase{{counted(d.Of, string(d.Work)), " of ", d.Ref, Sep{}, "before: ", d.Before, " of ", d.Base}}}}
+	list := []Block{Heading{[]Phrase{{unit.Counted(d.Of, string(d.Work)), " of ", d.Ref, Sep{}, "before: ", d.Before, " of ", d.Base}}}}
 	t := Table{Title: d.Work.named() + "s, before and now", Columns: []Column{
 		{Name: "before"}, {Name: "now"}, {Name: ""}, {Name: "before", Unit: nanos}, {Name: "now", Unit: nanos}, {Name: "change"}, {Name: "95% interval"}, {Name: "verdict"}, {Name: d.Work.named()},
 	}}

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Work is a kind of work that a program repeats.
@@ -105,7 +106,7 @@ func (t *RequestTail) summary(work Work) Phrase {
 
 // Blocks shows the handlers, what slow requests spend more time on, and the slowest requests.
 func (r *Requests) Blocks() iter.Seq[Block] {
-	list := []Block{Heading{[]Phrase{{counted(r.Of, string(r.Work)), " in ", Nanos(r.Length), " of trace"}}}}
+	list := []Block{Heading{[]Phrase{{unit.Counted(r.Of, string(r.Work)), " in ", Nanos(r.Length), " of trace"}}}}
 	h := Table{Title: r.Work.named() + "s", Columns: []Column{
 		{Name: string(r.Work) + "s"}, {Name: "p50", Unit: nanos}, {Name: "p90", Unit: nanos}, {Name: "p99", Unit: nanos}, {Name: "max", Unit: nanos},
 	}}
@@ -167,7 +168,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 		list = append(list, slow)
 	}
 	if r.Unfinished > 0 {
-		list = append(list, Note{Phrase{r.Unfinished, " of ", counted(r.Of, string(r.Work)), " began before the trace or had not ended by its end: where there are others, the numbers of a ", r.Work.named(), " leave those out"}})
+		list = append(list, Note{Phrase{r.Unfinished, " of ", unit.Counted(r.Of, string(r.Work)), " began before the trace or had not ended by its end: where there are others, the numbers of a ", r.Work.named(), " leave those out"}})
 	}
 	list = append(list, traceNote(r.Traces)...)
 	for _, n := range r.Notes {
@@ -293,7 +294,7 @@ func (b *Blame) Blocks() iter.Seq[Block] {
 			Nanos(r.Total), Share{r.Total, b.Total}, int(r.Waits), Nanos(r.Longest), Value{r.At, at}, Name{Text: r.Waker}, fileLine(r.File, r.Line), Name{Text: r.Kind},
 		})
 	}
-	list := []Block{Heading{[]Phrase{{"waits at ", b.Arg, Sep{}, Nanos(b.Total), " in ", counted(int(b.Count), "wait")}}}, t}
+	list := []Block{Heading{[]Phrase{{"waits at ", b.Arg, Sep{}, Nanos(b.Total), " in ", unit.Counted(int(b.Count), "wait")}}}, t}
 	if len(b.Rows) < b.Of {
 		list = append(list, Note{Phrase{"the first ", len(b.Rows), " of ", b.Of, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}

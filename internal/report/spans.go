@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Spans is the longest spans of goroutines in an execution trace.
@@ -37,12 +38,12 @@ func (s *Spans) Blocks() iter.Seq[Block] {
 			Value{r.At, at}, Nanos(r.Took), r.State, int(r.Goroutine), Name{Text: r.Kind}, Name{Text: r.Function}, fileLine(r.File, r.Line), r.endedBy(),
 		})
 	}
-	list := []Block{Heading{[]Phrase{{counted(s.Of, "span"), " of goroutines", Sep{}, Nanos(s.Length), " of trace"}}}, t}
+	list := []Block{Heading{[]Phrase{{unit.Counted(s.Of, "span"), " of goroutines", Sep{}, Nanos(s.Length), " of trace"}}}, t}
 	if len(s.Spans) < s.Of {
 		list = append(list, Note{Phrase{"the longest ", len(s.Spans), " of ", s.Of, " spans are shown; raise ", hint.Option{Name: "limit"}, " to see more"}})
 	}
 	if s.Idle > 0 {
-		list = append(list, Note{Phrase{counted(s.Idle, "span"), " of goroutines that waited for work are left out"}})
+		list = append(list, Note{Phrase{unit.Counted(s.Idle, "span"), " of goroutines that waited for work are left out"}})
 	}
 	for _, n := range s.Notes {
 		list = append(list, Note{Phrase{n}})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/escape"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // WhyAlloc is everything that is known about the allocations of a line or function.
@@ -109,7 +110,7 @@ func (l *LineStory) blocks() []Block {
 		what string
 	}{{l.Bounds, "bounds check"}, {l.Slices, "check"}, {l.Nils, "nil check"}} {
 		if c.n > 0 {
-			text := counted(c.n, c.what)
+			text := unit.Counted(c.n, c.what)
 			if c.what == "check" {
 				text += " of slice bounds"
 			}
@@ -140,7 +141,7 @@ func (l *LineStory) blocks() []Block {
 			}
 			t.Rows = append(t.Rows, []any{fmt.Sprintf("%x", in.Address), tabless(in.Text), from})
 		}
-		out = append(out, Details{fmt.Sprintf("machine code of %s:%d: %s", l.File, l.Line, counted(len(l.Code), "instruction")), []Block{t}})
+		out = append(out, Details{fmt.Sprintf("machine code of %s:%d: %s", l.File, l.Line, unit.Counted(len(l.Code), "instruction")), []Block{t}})
 	}
 	return out
 }

@@ -99,6 +99,12 @@ func instead(prefix, address string, e *store.NothingError) hint.Text {
 	return hint.Text{said + ": ", hint.Ask("top", prefix+ref.String())}
 }
 
+// NoService returns what a store answered about a service as the error that there is none of that name, where it says so, and else err.
+func NoService(service string, err error) error {
+	err, _ = nothingOf(store.Ref{Selector: store.Service(service)}, store.RefPrefix, "", err)
+	return err
+}
+
 // nothingOf returns what the answer to a query says that there is, where that is nothing; ok is false when the answer says something else.
 func nothingOf(at store.Ref, prefix, address string, err error) (_ error, ok bool) {
 	var none *nothingAnswer

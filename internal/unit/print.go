@@ -38,6 +38,14 @@ func Number(x float64) string {
 	return digits(x, 4, false)
 }
 
+// Counted prints how many there are of something that has a plain plural: 1 run, 2 runs.
+func Counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
 // Cores prints how many cores were busy on average, with two decimals, since it changes all the time.
 func Cores(x float64) string { return strconv.FormatFloat(x+0, 'f', 2, 64) } // +0 makes -0 no -0.00
 

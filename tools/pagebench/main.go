@@ -1,9 +1,9 @@
 // Pagebench measures what the page of hone web costs next to that of go tool pprof -http, and whether it keeps to its
 // targets.
 //
-//	go run ./tools/pagebench [-only regexp] [-n rounds] [-sizes list] [-pprof samples] [-limit time] [-dir folder] [-speedscope folder]
+//	go run ./tools/pagebench [-only regexp] [-n rounds] [-sizes list] [-pprof samples] [-limit time] [-dir folder] [-speedscope folder] [-hone program]
 //
-// It builds hone, finds pprof, makes profiles with tools/enginebench, and opens the flame graph of each in a headless
+// It builds hone, or takes a program that was built before, finds pprof, makes profiles with tools/enginebench, and opens the flame graph of each in a headless
 // Chromium. Elapsed times run from the start of the server, or from the click, to the end of the script that paints; the
 // page says when that is, by entries named hone.paint in its performance timeline. CPU time and memory are those of
 // the server, as Linux counts them. The answer is a Markdown table on standard output. The exit code is 0 if all
@@ -47,6 +47,7 @@ type options struct {
 	limit  time.Duration
 	dir    string // for profiles; "" means a temporary folder
 	scope  string // folder with the page of speedscope; "" leaves it out
+	hone   string // program to measure; "" is that of the sources
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -79,6 +80,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.DurationVar(&opt.limit, "limit", 15*time.Minute, "stop waiting for pprof after this `time`")
 	fs.StringVar(&opt.dir, "dir", "", "keep the profiles in this `folder`, and use those already there")
 	fs.StringVar(&opt.scope, "speedscope", "", "open the profiles in speedscope, too, whose page is in this `folder`: dist/release of its npm package")
+	fs.StringVar(&opt.hone, "hone", "", "measure this `program` instead of building hone, such as one of another commit")
 	if err := fs.Parse(args); err != nil {
 		return opt, err
 	}
@@ -87,6 +89,17 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	}
 	if opt.rounds < 1 {
 		return opt, fmt.Errorf("-n %d: want at least one round", opt.rounds)
+	}
+	if opt.hone != "" {
+		// Relative names would be sought in the folder where the program runs, or in PATH.
+		path, err := filepath.Abs(opt.hone)
+		if err != nil {
+			return opt, fmt.Errorf("-hone: %w", err)
+		}
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+			return opt, fmt.Errorf("-hone %s: no such program", opt.hone)
+		}
+		opt.hone = path
 	}
 	if opt.limit <= 0 {
 		return opt, fmt.Errorf("-limit %v: want some time", opt.limit)
@@ -127,11 +140,13 @@ func bench(ctx context.Context, opt options, stdout, stderr io.Writer) (met bool
 	} else if err := os.MkdirAll(opt.dir, 0o777); err != nil {
 		return false, err
 	}
-	r := runner{rounds: opt.rounds, limit: opt.limit, speedscope: opt.scope, hone: filepath.Join(tmp, "hone")}
+	r := runner{rounds: opt.rounds, limit: opt.limit, speedscope: opt.scope, hone: cmp.Or(opt.hone, filepath.Join(tmp, "hone"))}
 	generator := filepath.Join(tmp, "enginebench")
 	const module = "github.com/hone-perf/hone"
-	if _, err := output(ctx, "go", "build", "-o", r.hone, module); err != nil {
-		return false, err
+	if opt.hone == "" {
+		if _, err := output(ctx, "go", "build", "-o", r.hone, module); err != nil {
+			return false, err
+		}
 	}
 	if _, err := output(ctx, "go", "build", "-o", generator, module+"/tools/enginebench"); err != nil {
 		return false, err

@@ -190,6 +190,7 @@ func TestOptions(t *testing.T) {
 		"-sizes 50k,":  `"" is not a number of samples`,
 		"-pprof some":  "-pprof: ",
 		"-limit 0s":    "-limit 0s",
+		"-hone none":   "-hone none: no such program",
 		"50k":          "unexpected argument",
 		"-sizes 0k":    "is not a number",
 		"-sizes 9999M": "is not a number",

@@ -26,6 +26,9 @@ var hotCall = &advise.Rule{
 		hotLines(p, func(n ast.Node, l *cost.Line) {
 			by := map[string]*cost.Cost{}
 			for _, c := range l.Chains {
+				if slices.ContainsFunc(c.Below, func(b string) bool { return symbol.IsLoopBody(b, p.Name) }) {
+					continue // an iterator calls the body of the loop, whose lines have the cost
+				}
 				if fn := c.First(); fn != "" && !symbol.IsRuntime(fn) && !p.Mine(fn) && !talks(fn) {
 					if by[fn] == nil {
 						by[fn] = new(cost.Cost)

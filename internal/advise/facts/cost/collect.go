@@ -15,6 +15,7 @@ type Costs struct {
 	gc     int64   // CPU of the collector that is on no stack of the program
 	sample int64   // CPU that one sample stands for, where that is known
 	Lines  []*Line // that cost something and are known, those that cost most first
+	Most   *Line   // the one with the largest share, which may be less than is worth a word; nil where no line costs anything
 	Notes  []string
 
 	Tests   Cost // what is in tests alone
@@ -65,6 +66,7 @@ func Collect(ctx context.Context, inputs []Input, whose Whose, least float64, kn
 			c.count(w, v, fs)
 		})
 	}
+	most := 0.0
 	for _, l := range w.at {
 		if l == nil {
 			continue
@@ -72,8 +74,12 @@ func Collect(ctx context.Context, inputs []Input, whose Whose, least float64, kn
 		for m := range l.Cum {
 			l.Cum[m] = max(l.Cum[m], 0)
 		}
-		if c.Share(&l.Cum) >= least {
+		share := c.Share(&l.Cum)
+		if share >= least {
 			c.Lines = append(c.Lines, l)
+		}
+		if share > most {
+			most, c.Most = share, l
 		}
 	}
 	slices.SortFunc(c.Lines, func(a, b *Line) int {

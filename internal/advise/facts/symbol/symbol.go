@@ -44,6 +44,19 @@ func IsInit(fn string) bool {
 	return ok && dot && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
+// IsInside reports whether a function is a part of a declared one, so that it begins on a line inside of that: a function literal, such as
+// main.run.func1, or the body of a loop over a function, such as main.run-range1.
+func IsInside(fn string) bool { return strings.Contains(fn, ".func") || strings.Contains(Short(fn), loopBody) }
+
+// IsLoopBody reports whether a function is the body of a loop over a function, in the function of a name.
+func IsLoopBody(fn, of string) bool {
+	rest, ok := strings.CutPrefix(fn, of)
+	return ok && strings.HasPrefix(rest, loopBody)
+}
+
+// loopBody is how the compiler goes on after the name of the function with the loop; a number follows.
+const loopBody = "-range"
+
 // WithoutTypes returns the name of a function without type arguments.
 func WithoutTypes(name string) string {
 	var b strings.Builder

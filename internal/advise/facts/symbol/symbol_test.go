@@ -12,3 +12,32 @@ func TestIsInit(t *testing.T) {
 		}
 	}
 }
+
+func TestIsInside(t *testing.T) {
+	for fn, want := range map[string]bool{
+		"main.run.func1": true, "example.com/m.(*T).M.func2.1": true, "main.run-range1": true, "main.run-range1-range1": true, "main.(*T).M-range2.func1": true,
+		"main.run": false, "example.com/on-range1/m.Run": false, "main.(*T).M-fm": false,
+	} {
+		if got := IsInside(fn); got != want {
+			t.Errorf("IsInside(%q) = %v", fn, got)
+		}
+	}
+}
+
+func TestIsLoopBody(t *testing.T) {
+	for _, tt := range []struct {
+		fn, of string
+		want   bool
+	}{
+		{"main.run-range1", "main.run", true},
+		{"main.run-range1-range2", "main.run", true},
+		{"main.run", "main.run", false},
+		{"main.run.func1", "main.run", false},
+		{"main.running-range1", "main.run", false},
+		{"main.run-fm", "main.run", false},
+	} {
+		if got := IsLoopBody(tt.fn, tt.of); got != tt.want {
+			t.Errorf("IsLoopBody(%q, %q) = %v", tt.fn, tt.of, got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ export interface Advice {
   functions: number;
   small?: number;
   least: number;
+  most?: Hottest;
   notes?: string[];
   root?: string;
   fleet?: Fleet;
@@ -814,6 +815,12 @@ export interface HeatRow {
 }
 
 export interface Histogram { count: number; min_ns: number; max_ns: number; sum_ns: number; buckets?: number[][] }
+
+export interface Hottest {
+  function: string;
+  line: number;
+  share: number;
+}
 
 export type Inlining = "" | "inline" | "partial-inline";
 

@@ -85,6 +85,14 @@ func walked(s string) (n int) {
 	return n
 }
 
+// It is the body of the loop that costs.
+func raised(s string, out []string) []string {
+	for part := range strings.FieldsSeq(s) { // cost: strings.FieldsSeq.func1 main.raised-range1 strings.ToUpper
+		out = append(out, strings.ToUpper(part))
+	}
+	return out
+}
+
 func appended(n int64) []byte {
 	return strconv.AppendInt(nil, n, 10) // cost: strconv.AppendInt runtime.growslice runtime.mallocgc; want
 }
