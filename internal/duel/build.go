@@ -67,8 +67,6 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 	out, err := s.command().Run(ctx, append(args, patterns...)...)
 	var wrong *gocmd.Error
 	switch {
-	case errors.As(err, &wrong) && strings.Contains(wrong.Output, "go.mod file not found"):
-		return nil, noModule(s)
 	case errors.As(err, &wrong):
 		return nil, &gocmd.Error{Doing: "listing the packages of " + strings.Join(patterns, " ") + ", " + s.Name, Output: wrong.Output}
 	case err != nil:

@@ -46,7 +46,9 @@ func IsInit(fn string) bool {
 
 // IsInside reports whether a function is a part of a declared one, so that it begins on a line inside of that: a function literal, such as
 // main.run.func1, or the body of a loop over a function, such as main.run-range1.
-func IsInside(fn string) bool { return strings.Contains(fn, ".func") || strings.Contains(Short(fn), loopBody) }
+func IsInside(fn string) bool {
+	return strings.Contains(fn, ".func") || strings.Contains(Short(fn), loopBody)
+}
 
 // IsLoopBody reports whether a function is the body of a loop over a function, in the function of a name.
 func IsLoopBody(fn, of string) bool {
