@@ -102,7 +102,7 @@ var saved = (() => {
     for (const told of tree.rows ?? []) {
       const above = rows[rows.length - 1];
       const row = rowOf(told, above);
-      row.rest = above && restOf(above, tree.rows[rows.length - 1].left, row);
+      row.rest = above && restOf(above, tree.rows[rows.length - 1], row);
       compares ||= told.before !== void 0 && told.before.length > 0;
       rows.push(row);
       nodes += row.n;
@@ -135,9 +135,9 @@ var saved = (() => {
     }
     return { n, frame, x, w, cum, flat, before, inline, parent };
   }
-  function restOf(above, left, { n, x, w, parent }) {
+  function restOf(above, { left, left_of: of }, { n, x, w, parent }) {
     if (!left) return void 0;
-    const out = { x: [], w: [], parent: [] };
+    const out = { x: [], w: [], parent: [], of: of ?? [] };
     for (let p = 0, i = 0; p < left.length; p++) {
       if (left[p] <= 0) continue;
       while (i < n && parent[i] <= p) i++;

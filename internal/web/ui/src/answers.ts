@@ -417,6 +417,7 @@ export interface FlameRow {
   width?: number[];
   before?: number[];
   left?: number[];
+  left_of?: number[][];
 }
 
 export interface FlameStep {
