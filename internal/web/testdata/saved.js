@@ -23,8 +23,7 @@ var saved = (() => {
   __export(saved_exports, {
     Calls: () => Calls,
     Saved: () => Saved,
-    filtersHere: () => filtersHere,
-    regexp: () => regexp
+    filtersHere: () => filtersHere
   });
 
   // src/state.ts
@@ -152,14 +151,16 @@ var saved = (() => {
     return { name: frames.name[f], file: frames.files[frames.file[f]], line: frames.line[f], package: frames.packages[frames.package[f]], origin: frames.origins[frames.origin[f]] };
   }
 
+  // src/search.ts
+  function regexp(text) {
+    const flags = /^\(\?([is]+)\)/.exec(text);
+    return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
+  }
+
   // src/saved.ts
   var filtersHere = ["focus", "ignore", "hide", "show", "show-from"];
   function call(frame, inline) {
     return { frame, inline, flat: 0, cum: 0, before: 0, width: 0, below: /* @__PURE__ */ new Map() };
-  }
-  function regexp(text) {
-    const flags = /^\(\?([is]+)\)/.exec(text);
-    return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
   }
   var Calls = class {
     // nothing was left out when the page was saved

@@ -11,7 +11,7 @@ import { functionOf } from "./names";
 import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, say, useActions } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
-import { matcher } from "./top";
+import { matcher, searchRule } from "./search";
 
 const first = "2000"; // rows of the first answer
 const atOnce = 500; // calls that opening one gets
@@ -184,7 +184,7 @@ function Listed({ data }: { data: CallTree }) {
     <div class="main page">
       <div class="tools">
         <div class="search">
-          <input type="search" placeholder="Find  ( / )" aria-label="Find a call by name" value={q} spellcheck={false}
+          <input type="search" placeholder="Find  ( / )" aria-label="Find a call by name" title={searchRule} value={q} spellcheck={false}
             onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
             onKeyDown={(e) => { if (e.key === "Enter" && q !== "") find(e.shiftKey); }} />
         </div>

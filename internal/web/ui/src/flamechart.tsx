@@ -18,6 +18,7 @@ import { functionOf } from "./names";
 import { Detail, Panel } from "./panel";
 import { Nothing, Notes, Problem, useActions } from "./parts";
 import { rowHeight } from "./paint";
+import { searchRule, searched } from "./search";
 import { get, go, put, state as latest } from "./state";
 import { PaletteContext } from "./theme";
 
@@ -249,7 +250,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
       <div class="main">
         <div class="tools">
           <div class="search">
-            <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" spellcheck={false} aria-invalid={search.bad !== ""}
+            <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" title={searchRule} spellcheck={false} aria-invalid={search.bad !== ""}
               value={search.q} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
               onKeyDown={(e) => { if (e.key === "Enter") step(e.shiftKey ? -1 : 1); }} />
             <div class={search.q === "" ? "" : "results"}>
@@ -340,12 +341,8 @@ function useLocalSearch(lanes: Lane[], w: Window, functions: number): Found {
   return useMemo(() => {
     const none = { q, bad: "", wanted: [], hits: [], value: 0, at };
     if (q === "") return none;
-    let rx: RegExp;
-    try {
-      rx = new RegExp(q);
-    } catch {
-      return { ...none, bad: "this is no regular expression" };
-    }
+    const rx = searched(q);
+    if (!rx) return { ...none, bad: "this is no regular expression" };
     const out: Found = { ...none, wanted: [], hits: [] };
     lanes.forEach(({ marks: { model } }, k) => {
       const wanted = framesWhere(model, (name) => rx.test(name)).fill(0, functions);

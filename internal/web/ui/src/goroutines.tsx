@@ -8,7 +8,7 @@ import { clearSearch, useKeys } from "./keys";
 import { exactly, short } from "./names";
 import { Bar, Link, Notes, Nothing, Problem } from "./parts";
 import { get, go, href, put, to } from "./state";
-import { matcher } from "./top";
+import { matcher, searchRule } from "./search";
 
 const shown = "200";
 
@@ -41,7 +41,7 @@ export function GoroutinesView() {
       {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}
       <div class="tools">
         <div class="search">
-          <input type="search" placeholder="Find in stacks  ( / )" aria-label="Find in stacks and states" value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
+          <input type="search" placeholder="Find in stacks  ( / )" aria-label="Find in stacks and states" title={searchRule} value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
           <span class="matched" aria-live="polite">{q !== "" && `${count(groups.length)} of ${count(data.groups.length)} groups`}</span>
         </div>
       </div>

@@ -7,6 +7,7 @@ import { count, percent, unitOf, value } from "./format";
 import { useKeys } from "./keys";
 import { exactly, nameOf, quoted } from "./names";
 import { Bar, Message, Nothing, Notes, Problem } from "./parts";
+import { matcher, searchRule } from "./search";
 import { Pair, add, get, go, put, to } from "./state";
 
 /** Chosen are values of labels, by key. */
@@ -41,7 +42,7 @@ export function TagsView() {
     else next.delete(key);
     setChosen(next);
   };
-  const matches = (name: string) => wanted === "" || name.toLowerCase().includes(wanted.toLowerCase());
+  const matches = matcher(wanted);
   const cost = (c: Chosen) => [...c].map(([key, values]) => value((data.keys ?? []).find((k) => k.key === key)?.values?.reduce((n, v) => (values.has(v.name) ? n + v.flat : n), 0) ?? 0, data.unit)).join(" and ");
   const filter = (op: string) => {
     go([...chosen].reduce((s, [key, values]) => add(s, op, key + "=" + anyOf(values)), state));
@@ -57,7 +58,7 @@ export function TagsView() {
     <div class="main page scrolls labels" tabIndex={0} role="region" aria-label="Labels">
       <Notes notes={data.notes} />
       <div class="tools">
-        <input type="search" placeholder="Find values  ( / )" aria-label="Find values" spellcheck={false} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
+        <input type="search" placeholder="Find values  ( / )" aria-label="Find values" title={searchRule} spellcheck={false} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
         <div class="group" role="status">
           {before.size > 0 && <span>before: <b>{spelled(before)}</b> <span class="quiet">{cost(before)}</span></span>}
           {chosen.size > 0 && <span>{before.size > 0 ? "after: " : "chosen: "}<b>{spelled(chosen)}</b> <span class="quiet">{cost(chosen)}</span></span>}
