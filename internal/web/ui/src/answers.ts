@@ -108,6 +108,7 @@ export interface ChartPart {
   from_nanos: number;
   to_nanos: number;
   total: number;
+  cores?: number;
   rows?: FlameRow[];
 }
 
@@ -862,7 +863,9 @@ export interface LaneKind {
   started_as: string;
   goroutines: number;
   active_nanos: number;
+  most: number;
   states: number[];
+  means: number[];
   levels: number[][];
 }
 
@@ -1437,6 +1440,7 @@ export interface Told {
 export interface Top extends Head, Trimming {
   before?: Head;
   normalized?: boolean;
+  cores?: number;
   rows: TopRow[];
 }
 
@@ -1553,6 +1557,7 @@ export const lists = new Set([
   "line",
   "lines",
   "matchers",
+  "means",
   "measured",
   "measures",
   "metrics",

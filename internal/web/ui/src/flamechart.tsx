@@ -9,7 +9,7 @@ import { span } from "./chart";
 import { ColorMode } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { Choice, Legend, Toggle } from "./flame";
-import { busyCores, count, percent, value } from "./format";
+import { busyCores, count, percent, short, shortCores, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks } from "./marks";
 import { Item, itemsFor } from "./menu";
@@ -46,15 +46,13 @@ const rateOf = (p: ChartPart, live: boolean) => (live ? p.total : p.total / Math
 
 /** partName says which part of the time one is, and what it comes to. */
 function partName(data: FlameChart, p: ChartPart): string {
-  return `${about(p.from_nanos)} to ${about(p.to_nanos)}: ${isCPU(data) ? busyCores(rateOf(p, false)) + " cores" : value(p.total, data.unit)}`;
+  return `${about(p.from_nanos)} to ${about(p.to_nanos)}: ${p.cores !== undefined ? busyCores(p.cores) + " cores" : value(p.total, data.unit)}`;
 }
 
 /** headName is what stands above the calls of a part, where there is little room. It has no dots, at which names are cut. */
 function headName(data: FlameChart, p: ChartPart): string {
-  return isCPU(data) ? Math.round(rateOf(p, false) * 100) + "% CPU" : value(p.total, data.unit).replace(/\.\d+/, "");
+  return p.cores !== undefined ? shortCores(p.cores) : short(p.total, data.unit);
 }
-
-const isCPU = (data: FlameChart) => data.unit === "nanoseconds" && data.metric === "cpu";
 
 /** about is a time as exact as a glance needs. */
 const about = (nanos: number) => span(nanos < 1e9 ? Math.round(nanos / 1e6) * 1e6 : Math.round(nanos / 1e7) * 1e7);

@@ -25,7 +25,7 @@ export function OverviewView() {
   if (!flat.data) return <div class="blank" aria-busy="true" />;
   const d = flat.data;
   const hottest = d.rows?.[0];
-  const cores = d.metric === "cpu" && d.unit === "nanoseconds" && d.duration_nanos ? d.total / d.duration_nanos : 0;
+  const cores = d.cores ?? 0;
   const facts: [string, string][] = [];
   const fact = (name: string, text: string | undefined) => { if (text) facts.push([name, text]); };
   fact("recording", rec?.ref);
