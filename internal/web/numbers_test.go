@@ -21,6 +21,7 @@ var computed = []string{
 	`compare.tsx: relative(1 + mean.change)`,
 	`compare.tsx: relative(r.change === null ? null : 1 + r.change)`,
 	`events.tsx: amount(c.value / 1e9, "cores")`,
+	`flame.tsx: count(steps.length - 4)`,
 	`flame.tsx: reduce((sum, is) => sum + is, 0)`,
 	`flamechart.tsx: reduce((n, p) => n + (p.rows?.[d]?.frame.length ?? 0), 0)`,
 	`flamechart.tsx: reduce((n, v) => n + Math.abs(v), 0)`,

@@ -312,7 +312,7 @@ function searchHere(model: Model, w: Window, q: string): Found {
   const wanted = framesWhere(model, (name) => rx.test(name));
   const n = wanted.reduce((sum, is) => sum + is, 0);
   const whole = model.rows[w.top.row].cum[w.top.i];
-  return { q, wanted, found: model.frames.name.filter((_, f) => wanted[f] === 1), bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${n} functions of those drawn` };
+  return { q, wanted, found: model.frames.name.filter((_, f) => wanted[f] === 1), bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${count(n)} functions of those drawn` };
 }
 
 export function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
@@ -385,7 +385,7 @@ export function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole
       <ol>
         <li>{steps.length === 0 ? <b aria-current="true">all</b> : <button class="link" onClick={() => onZoom(0)} title="zoom out to the whole (r)">all</button>}</li>
         {shown.map((i) =>
-          i < 0 ? <li><span class="quiet">… {steps.length - 4} more</span></li> : (
+          i < 0 ? <li><span class="quiet">… {count(steps.length - 4)} more</span></li> : (
             <li>
               {i === steps.length - 1 ? (
                 <b aria-current="true" title={steps[i].name}>{short(steps[i].name)}</b>

@@ -423,7 +423,7 @@ function Request({ number, within }: { number: string; within: Lanes }) {
       <p class="name">{data.handler || "(no handler seen)"}</p>
       <p>took <b>{ns(data.took_nanos)}</b>, {percent(data.most_nanos, data.took_nanos)} of it {data.most}; answered by <GoroutineLink id={data.goroutine} at={data.at_nanos} />
         {" "}<button class="small" onClick={() => show([data.at_nanos - data.took_nanos / 10, end + data.took_nanos / 10], [0, Number.MAX_SAFE_INTEGER], "push")}>Zoom to it</button></p>
-      <h3>critical path{data.segments.length < data.of && `: the longest ${data.segments.length} of ${data.of} parts`}</h3>
+      <h3>critical path{data.segments.length < data.of && `: the longest ${count(data.segments.length)} of ${count(data.of)} parts`}</h3>
       <ol class="path">
         {data.segments.map((s) => (
           <li style={{ marginLeft: Math.min(s.depth, 4) * 10 + "px" }}>
