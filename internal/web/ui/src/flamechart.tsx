@@ -293,7 +293,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
           </div>
         </div>
         <div class="foot">
-          <Legend mode={mode} palette={palette} flagged={flagged !== undefined} model={lanes[0]?.marks.model ?? empty} />
+          <Legend mode={mode} palette={palette} flagged={flagged !== undefined} model={lanes[0] ? { ...lanes[0].marks.model, frames: data.frames } : empty} />
           <span class="hints quiet"><kbd>/</kbd>search <kbd>Enter</kbd>zoom <kbd>+</kbd><kbd>-</kbd>zoom <kbd>Esc</kbd>out <kbd>?</kbd>keys</span>
         </div>
         <Notes notes={data.notes} />
