@@ -313,6 +313,7 @@ func (d *drawing) level(k *kind) {
 		for s := range States {
 			whole[s] += k.whole[i][s]
 			k.Levels[i][s] = float64(k.time[i][s])/length + float64(whole[s])
+			k.Means[s] += k.Levels[i][s] * length / float64(d.Window.To-d.Window.From)
 		}
 	}
 }

@@ -64,6 +64,7 @@ type Area struct {
 	Count  int               // goroutines
 	Busy   int64             // nanoseconds, of all of them, that they did not wait for work
 	Levels [][States]float64 // by Stretch of pixels
+	Means  [States]float64   // of Levels, by how long they were
 }
 
 // A Wake is that one goroutine of a picture ended the wait of another.

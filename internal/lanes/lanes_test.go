@@ -197,6 +197,9 @@ func TestPicture(t *testing.T) {
 				t.Errorf("%v: %s is busy for %d, its goroutines for %d", w, k.Kind, k.Busy, busy)
 			}
 			for state := range States {
+				if d := k.Means[state]*float64(p.Window.To-p.Window.From) - got[state]; d > got[state]/1e6 || -d > got[state]/1e6 {
+					t.Errorf("%v: %s has a mean of %g goroutines %v, and they are so for %.0f ns", w, k.Kind, k.Means[state], state, got[state])
+				}
 				if d, wrong := got[state]-of[k.Kind][state], of[k.Kind][state]/1e6; d > wrong || -d > wrong {
 					t.Errorf("%v: %s has %.0f ns %v, its goroutines %.0f", w, k.Kind, got[state], state, of[k.Kind][state])
 				}

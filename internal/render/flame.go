@@ -42,8 +42,8 @@ func flameRows(root *report.FlameNode, width, least float64) [][]flameBox {
 				next = addBox(next, flameBox{c, x, w, 1}, least)
 				x += w
 			}
-			if b.node.Left > 0 && whole > 0 {
-				next = addBox(next, flameBox{x: x, w: width * float64(b.node.Left) / whole, frames: b.node.Calls - len(b.node.Children)}, least)
+			if left := b.node.Left.Width(); left > 0 && whole > 0 {
+				next = addBox(next, flameBox{x: x, w: width * float64(left) / whole, frames: b.node.Calls - len(b.node.Children)}, least)
 			}
 		}
 		row = slices.DeleteFunc(next, func(b flameBox) bool { return b.node == nil && b.w < least })

@@ -431,15 +431,31 @@ func (h *Head) run() Phrase {
 		return p
 	}
 	part(time.Duration(h.Duration))
-	// Other times, such as of waiting, say nothing about cores.
-	if ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds"); h.Metric == "cpu" && !h.Scaled && u == "ns" && ns > 0 && ns < math.MaxInt64 {
-		p = append(p, " at ")
-		if cores := ns / float64(h.Duration); cores > 1 {
-			return append(p, unit.Cores(cores)+" cores")
-		}
-		p = append(p, Share{int64(ns), h.Duration}, " of one core")
+	ns := h.cpuNanos()
+	switch cores := ns / float64(h.Duration); {
+	case cores > 1:
+		p = append(p, " at ", unit.Cores(cores)+" cores")
+	case cores > 0:
+		p = append(p, " at ", Share{int64(ns), h.Duration}, " of one core")
 	}
 	return p
+}
+
+// cpuNanos is the total where that is CPU time, or 0. Other times, such as of waiting, say nothing about cores.
+func (h *Head) cpuNanos() float64 {
+	ns, u := unit.Scale(h.Total, h.Unit, "nanoseconds")
+	if h.Metric != "cpu" || h.Scaled || u != "ns" || ns <= 0 || ns >= math.MaxInt64 {
+		return 0
+	}
+	return ns
+}
+
+// BusyCores is how many cores were busy on average, or 0 where that is not known.
+func (h *Head) BusyCores() float64 {
+	if h.Duration <= 0 {
+		return 0
+	}
+	return h.cpuNanos() / float64(h.Duration)
 }
 
 func (h *Head) filters() Phrase {

@@ -1,6 +1,12 @@
 package report
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/order"
+)
 
 // A Flame is the calling-context tree of a profile: who called whom, and what each call cost there.
 type Flame struct {
@@ -31,8 +37,39 @@ type FlameNode struct {
 	Before   *Cost2       // in a diff: what it cost before
 	Width    int64        // in a picture, where that is not the magnitude of Cum
 	Calls    int          // right below it, of which Children are those to be shown
-	Left     int64        // how wide the calls below it are that are not among Children
+	Left     LeftCalls    // the calls below it that are not among Children
 	Children []*FlameNode // heaviest first
+}
+
+// LeftCalls is how wide calls are that are left out, by whose code they are.
+type LeftCalls []LeftPart
+
+// A LeftPart is what is left out of one origin.
+type LeftPart struct {
+	Origin Origin
+	Width  int64
+}
+
+// Add adds a call.
+func (l *LeftCalls) Add(o Origin, width int64) {
+	if width == 0 {
+		return
+	}
+	for i := range *l {
+		if p := &(*l)[i]; p.Origin == o {
+			p.Width += width
+			return
+		}
+	}
+	*l = append(*l, LeftPart{o, width})
+}
+
+// Width is that of all of them.
+func (l LeftCalls) Width() (sum int64) {
+	for _, p := range l {
+		sum += p.Width
+	}
+	return sum
 }
 
 // Cost2 is what something cost on the other side of a diff.
@@ -102,6 +139,10 @@ type FlameRow struct {
 	Width  []int64 `json:"width,omitempty"`  // where some are not the magnitude of cum
 	Before []int64 `json:"before,omitempty"` // cum in the base
 	Left   []int64 `json:"left,omitempty"`   // how wide the calls below are together that are not in the next row, where some are
+
+	// For each entry of Left that is not 0, by whose code the calls are: place in Frames.Origins or -1, width, place, width, …, the widest
+	// first. Where they would be narrower than a pixel, it is empty.
+	LeftOf [][]int64 `json:"left_of,omitempty"`
 }
 
 // Columns cuts the tree into rows. Calls of no width are left out.
@@ -111,6 +152,7 @@ func (t FlameTree) Columns() FlameColumns {
 		return FlameColumns{frames.FlameFrames, []FlameRow{}}
 	}
 	var rows []FlameRow
+	least := t.Root.width() / 1024
 	listed := make(map[int32]int32) // places in frames, by number
 	frame := func(n *FlameNode) int32 {
 		if n.Number == 0 {
@@ -148,8 +190,15 @@ func (t FlameTree) Columns() FlameColumns {
 			r.Inline = append(r.Inline, inline)
 			widths = append(widths, w)
 			own = own || n.Width != 0
-			left = append(left, n.Left)
-			cut = cut || n.Left != 0
+			left = append(left, n.Left.Width())
+			if len(n.Left) > 0 {
+				cut = true
+				of := []int64{}
+				if n.Left.Width() >= least {
+					of = frames.leftOf(n.Left)
+				}
+				r.LeftOf = append(r.LeftOf, of)
+			}
 			if n.Before != nil {
 				r.Before = append(r.Before, n.Before.Cum)
 			}
@@ -172,6 +221,19 @@ func (t FlameTree) Columns() FlameColumns {
 		level = next
 	}
 	return FlameColumns{frames.FlameFrames, rows}
+}
+
+// leftOf spells what is left out as places of origins and widths.
+func (l *FrameList) leftOf(parts LeftCalls) []int64 {
+	sorted := slices.Clone(parts)
+	order.Stable(sorted, func(a, b LeftPart) int {
+		return cmp.Or(cmp.Compare(b.Width, a.Width), cmp.Compare(a.Origin, b.Origin))
+	})
+	out := make([]int64, 0, 2*len(sorted))
+	for _, p := range sorted {
+		out = append(out, int64(placeIn(&l.Origins, l.origins, p.Origin)), p.Width)
+	}
+	return out
 }
 
 func (t FlameTree) frame(n *FlameNode) FlameFrame {

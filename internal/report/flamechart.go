@@ -27,7 +27,8 @@ type ChartPart struct {
 	From  int64      `json:"from_nanos"`
 	To    int64      `json:"to_nanos"`
 	Total int64      `json:"total"`
-	Rows  []FlameRow `json:"rows,omitempty"` // its flame graph, the outermost calls first; gaps are in the unit of the values
+	Cores float64    `json:"cores,omitempty"` // that were busy on average, where the metric is CPU time
+	Rows  []FlameRow `json:"rows,omitempty"`  // its flame graph, the outermost calls first; gaps are in the unit of the values
 }
 
 // A ChartTrack is goroutines that ran one after the other.

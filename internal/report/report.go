@@ -161,6 +161,7 @@ type Top struct {
 	Trimming
 	Before     *Head    `json:"before,omitempty"`     // in a diff: what the base is; Head is about the new side
 	Normalized bool     `json:"normalized,omitempty"` // the base was scaled to the total of the new side
+	Cores      float64  `json:"cores,omitempty"`      // that were busy on average, where the metric is CPU time
 	Rows       []TopRow `json:"rows"`
 }
 

@@ -3,8 +3,8 @@ package tui
 import (
 	"regexp"
 	"slices"
-	"strings"
 
+	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -33,21 +33,13 @@ func (u *Flame) typeSearch(k key) {
 func (u *Flame) searchFor(text string) {
 	u.search, u.rx, u.matched = text, nil, ""
 	if text != "" {
-		rx, err := regexp.Compile(u.pattern())
+		rx, err := regexp.Compile(query.SmartCase(text))
 		if err != nil {
 			u.message = "no regexp yet: " + text
 		}
 		u.rx = rx
 	}
 	u.match()
-}
-
-// pattern returns the regexp that is searched for. In lower case it finds both.
-func (u *Flame) pattern() string {
-	if strings.ToLower(u.search) == u.search {
-		return "(?i)" + u.search
-	}
-	return u.search
 }
 
 // match finds the frames shown that match.
@@ -79,7 +71,7 @@ func (u *Flame) total() {
 		return
 	}
 	q := u.query
-	q.Arg = u.pattern()
+	q.Arg = query.SmartCase(u.search)
 	s, err := u.find(q)
 	if err != nil {
 		u.message = err.Error()

@@ -114,3 +114,38 @@ func TestPageCompareInPlace(t *testing.T) {
 		}
 	}
 }
+
+// However deep a call is, the one below it lies further to the right, and its row says how deep it is.
+func TestPageCallTreeDeep(t *testing.T) {
+	stack := "main.main"
+	for i := range 56 {
+		stack += fmt.Sprintf(";example.org/some/parser.(*parser).parse%d", i)
+	}
+	address := serve(t, folded(t, stack+" 10\n"))
+	for _, width := range []int64{1280, 390} {
+		p := open(t, address, width, 1900)
+		p.visit("/calltree")
+		var lefts []float64
+		for _, r := range eval[[]struct {
+			Deep, Said string
+			Left, Room float64
+		}](p, `[...document.querySelectorAll(".table tbody tr:not(.gap)")].map((r) => ({
+			Deep: String(Number(r.getAttribute("aria-level")) - 1), Said: r.querySelector(".level")?.innerText ?? "",
+			Left: r.querySelector(".twist").getBoundingClientRect().left,
+			Room: r.querySelector("td:last-child").getBoundingClientRect().right - r.querySelector(".branch > span:last-child").getBoundingClientRect().left,
+		}))`) {
+			if n := len(lefts); n > 0 && r.Left <= lefts[n-1] {
+				t.Errorf("%d wide: a call %s deep is at %g, its caller at %g", width, r.Deep, r.Left, lefts[n-1])
+			}
+			if lefts = append(lefts, r.Left); len(lefts) > 13 && r.Said != r.Deep {
+				t.Errorf("%d wide: a call %s deep says %q", width, r.Deep, r.Said)
+			}
+			if r.Room < 120 {
+				t.Errorf("%d wide: a call %s deep has %g pixels for its name", width, r.Deep, r.Room)
+			}
+		}
+		if len(lefts) < 50 {
+			t.Errorf("%d wide: there are %d rows", width, len(lefts))
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -122,7 +123,7 @@ func (s *Server) prepare(ctx context.Context, page string) {
 	}
 }
 
-// search answers how much matches. Its pattern is rx here, since arg is that of the page.
+// search answers how much matches what somebody types. Its pattern is rx here, since arg is that of the page.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	rx := r.URL.Query().Get("rx")
 	u := *r.URL
@@ -138,7 +139,10 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	r.URL = &u
 	u.Path += " " + rx // part of what answers are kept by
 	s.answer(w, r, "search", func(in []*recording.Recording, q query.Query) (any, error) {
-		q.Arg = rx
+		q.Arg = rx // which is what an error quotes
+		if _, err := regexp.Compile(rx); err == nil {
+			q.Arg = query.SmartCase(rx)
+		}
 		return profileview.SearchFor(in[:1], q)
 	})
 }

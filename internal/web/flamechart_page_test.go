@@ -29,6 +29,11 @@ func TestPageFlameChart(t *testing.T) {
 		t.Errorf("%d boxes have a label, want those of 12 parts", got)
 	}
 
+	// The heads of parts are gray, which is no origin.
+	if got := p.text(".legend"); !strings.Contains(got, "your code") || strings.Contains(got, "other") {
+		t.Errorf("the legend says %q", got)
+	}
+
 	// What is searched for is found among the boxes.
 	eval[bool](p, `(() => { const i = document.querySelector(".search input"); i.value = "late"; i.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
 	p.wait(`document.querySelector(".matched").innerText.includes("50.00% matched")`)

@@ -236,7 +236,7 @@ func TestPageFleetHeat(t *testing.T) {
 	p.wait(`location.pathname === "/overview"`)
 	p.settled()
 	recorded := func(how string) {
-		if got := p.text("main"); !strings.Contains(got, "With callees") || strings.Contains(p.text(".tabs"), "Heat map") {
+		if got := p.text("main"); !strings.Contains(got, "with all that they call") || strings.Contains(p.text(".tabs"), "Heat map") {
 			t.Errorf("a recording on the shelf, opened %s, shows %q", how, got)
 		}
 	}
@@ -258,7 +258,7 @@ func TestPageFleetFirst(t *testing.T) {
 		t.Errorf("the column of changes ends at %.0f of 390 pixels", got)
 	}
 	p.visit("/?ref=store:service-1@-24h")
-	if got := p.text("main"); !strings.Contains(got, "With callees") || !strings.Contains(p.text(".tabs [aria-current]"), "Overview") {
+	if got := p.text("main"); !strings.Contains(got, "with all that they call") || !strings.Contains(p.text(".tabs [aria-current]"), "Overview") {
 		t.Errorf("a link with a ref shows %q", got)
 	}
 }

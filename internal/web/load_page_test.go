@@ -37,6 +37,9 @@ func loadRun() *recording.Recording {
 func TestPageLoad(t *testing.T) {
 	p := open(t, serveRecordings(t, loadRun()), 1280, 800)
 	p.visit("/load")
+	if got := p.text(".percents"); !strings.HasPrefix(got, "50%") || !strings.Contains(got, "99%") {
+		t.Errorf("below the percentiles there is %q", got)
+	}
 	got := strings.Join(eval[[]string](p, `[...document.querySelectorAll("main tr, .main tr")].map((tr) => [...tr.cells].map((c) => c.innerText).join("|"))`), "\n")
 	for _, want := range []string{"50%|195.04ms|390.07ms|", "380|95.00%|status 200", "10|2.50%|status 500", "10|2.50%|connection reset"} {
 		if !strings.Contains(got, want) {

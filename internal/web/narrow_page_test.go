@@ -224,3 +224,23 @@ func (p *page) fits(where string) {
 		p.t.Errorf("%s: the current tab is out of sight", where)
 	}
 }
+
+// On a phone, a name that takes several lines begins beside its number or its marker, and goes on below its beginning.
+func TestPageNarrowNames(t *testing.T) {
+	p := open(t, serve(t, folded(t, "main.main;example.org/some/where/far/away/withoutanybreaks.(*connReaderOfManyConnections).abortPendingReadAtOnce 10\n")), 390, 844)
+	p.visit("/sandwich")
+	if got := eval[bool](p, `[...document.querySelectorAll(".picks button")].every((b) => {
+		const [number, name] = [...b.children].map((e) => e.getBoundingClientRect());
+		return name.left >= number.right && name.top <= number.bottom;
+	})`); !got {
+		t.Error("names to choose from lie below their shares")
+	}
+	p.visit("/traces")
+	if got := eval[bool](p, `[...document.querySelectorAll(".traces summary")].every((s) => {
+		const r = document.createRange();
+		r.selectNodeContents(s);
+		return r.getClientRects()[0].top - s.getBoundingClientRect().top < 8;
+	})`); !got {
+		t.Error("names of samples begin below their markers")
+	}
+}

@@ -82,7 +82,7 @@ func TestPageRealColors(t *testing.T) {
 }
 
 // countGray counts what the calls of a picture are painted with: pixels of boxes, and those among them that are gray without being in
-// the legend or the color of all, which small calls have that are not drawn one by one. It also counts the columns in which nothing is
+// the legend or, where boxes are not colored by origin, the color of all, which small calls have that are not drawn one by one. It also counts the columns in which nothing is
 // below the box of all. Paper is what the corner of the last row is; letters and edges are as dark or as light as only they are.
 const countGray = `(() => {
 	const from = document.querySelector("canvas");
@@ -92,7 +92,7 @@ const countGray = `(() => {
 	const d = c.getImageData(0, first, from.width, from.height - first).data;
 	const rgb = (s) => s.match(/\d+/g).map(Number);
 	const known = [...document.querySelectorAll(".legend .dot")].map((e) => rgb(getComputedStyle(e).backgroundColor));
-	known.push([...c.getImageData(from.width - 9, first / 2, 1, 1).data]);
+	if (!location.search.includes("ui.color=origin")) known.push([...c.getImageData(from.width - 9, first / 2, 1, 1).data]);
 	const paper = rgb(getComputedStyle(document.body).backgroundColor);
 	const near = (a, r, g, b, by) => Math.abs(a[0] - r) <= by && Math.abs(a[1] - g) <= by && Math.abs(a[2] - b) <= by;
 	const dark = document.documentElement.dataset.theme === "dark";

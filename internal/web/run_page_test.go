@@ -68,6 +68,9 @@ func TestPageRun(t *testing.T) {
 	if got := p.text(".groups"); !strings.Contains(got, "chan receive") || !strings.Contains(got, "+48") {
 		t.Errorf("the groups are %q", got)
 	}
+	if got := p.text(".groups thead"); strings.Contains(got, "started by") {
+		t.Errorf("nobody knows what started the goroutines, and the columns are %q", got)
+	}
 	if got := p.text(".symptoms"); !strings.Contains(got, "48 more goroutines than before wait in main.wait") {
 		t.Errorf("a leak is told as %q", got)
 	}

@@ -119,7 +119,7 @@ func bundle(ui string) ([]api.OutputFile, error) {
 		}
 	}
 	var files []api.OutputFile
-	for _, opt := range []api.BuildOptions{page, tested("format"), tested("saved")} {
+	for _, opt := range []api.BuildOptions{page, tested("format"), tested("saved"), tested("search")} {
 		result := api.Build(opt)
 		if len(result.Errors) > 0 {
 			return nil, fmt.Errorf("%d mistakes in the sources", len(result.Errors))

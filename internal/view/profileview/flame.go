@@ -198,6 +198,9 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	}
 	var queue flameQueue
 	deep, seq := 0, 0
+	leave := func(parent *report.FlameNode, at uint32) {
+		parent.Left.Add(f.origins[t.Nodes[at].Frame], f.width(at, q.Gone))
+	}
 	add := func(at uint32, to *report.FlameNode, depth int) {
 		out.Accounted += to.Flat
 		below := t.Calls(at)
@@ -205,13 +208,13 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 		for _, b := range below {
 			switch {
 			case depth == q.Depth && q.Depth > 0:
-				to.Left += f.width(b, q.Gone)
+				leave(to, b)
 			case t.Sums[b].Weight < out.Below:
 				out.Dropped++
-				to.Left += f.width(b, q.Gone)
+				leave(to, b)
 			case depth == maxFlameDepth:
 				deep++
-				to.Left += f.width(b, q.Gone)
+				leave(to, b)
 			default:
 				queue.push(pending{call: b, weight: t.Sums[b].Weight, parent: to, depth: depth + 1, seq: seq})
 				seq++
@@ -228,10 +231,10 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	}
 	out.Of = out.Shown + len(queue)
 	for _, p := range queue {
-		p.parent.Left += f.width(p.call, q.Gone)
+		leave(p.parent, p.call)
 	}
 	if t.Inverted && t.Before == nil && root == calls.RootCall {
-		out.Accounted = out.Root.Cum - out.Root.Left // what the functions in the first row cost by themselves
+		out.Accounted = out.Root.Cum - out.Root.Left.Width() // what the functions in the first row cost by themselves
 	}
 	if deep > 0 {
 		out.Notes = slices.Clip(out.Notes)

@@ -330,3 +330,32 @@ func BenchmarkFolded(b *testing.B) {
 		}
 	}
 }
+
+// What is left out of a picture is told by whose code it is, the most first.
+func TestFlameLeftOut(t *testing.T) {
+	p, err := profile.Parse(strings.NewReader("main.main;main.big 1000\nmain.main;fmt.Sprint 30\nmain.main;runtime.mallocgc 20\nmain.main;strings.Index 25\nmain.main;example.org/dep.F 7\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ min, want string }{
+		{"0.001", ""},
+		{"0.05", "std 55, runtime 20, own 7"},
+	} {
+		q, err := query.Parse("flame min=" + test.min)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := flame(t, p, q).Columns()
+		var got []string
+		for _, r := range c.Rows {
+			for _, of := range r.LeftOf {
+				for i := 0; i < len(of); i += 2 {
+					got = append(got, fmt.Sprint(c.Frames.Origins[of[i]], " ", of[i+1]))
+				}
+			}
+		}
+		if got := strings.Join(got, ", "); got != test.want {
+			t.Errorf("with min=%s, %q is left out, want %q", test.min, got, test.want)
+		}
+	}
+}

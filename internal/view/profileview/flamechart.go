@@ -53,8 +53,12 @@ func FlameChart(in []*recording.Recording, q query.Query) (report.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range c.out.Parts {
+	for i := range c.out.Parts {
+		p := &c.out.Parts[i]
 		c.out.Most = max(c.out.Most, p.Total)
+		of := c.out.Head
+		of.Total, of.Duration = p.Total, p.To-p.From
+		p.Cores = of.BusyCores()
 	}
 	c.listCalls(q)
 	c.out.Frames = c.shown.FlameFrames

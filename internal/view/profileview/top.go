@@ -51,7 +51,7 @@ func (s *sides) top(q query.Query) (*report.Top, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Top{Head: s.head, Before: &s.headBefore, Normalized: s.normalized, Rows: []report.TopRow{}}
+	out := &report.Top{Head: s.head, Before: &s.headBefore, Normalized: s.normalized, Cores: s.head.BusyCores(), Rows: []report.TopRow{}}
 	limits := (&question{query: q}).trim(0, minShare, 0)
 	out.Below = int64(float64(max(out.Total, out.Before.Total)) * limits.Min)
 	for f := range after.Table.Frames {
@@ -119,7 +119,7 @@ func TopByCalls(in []*recording.Recording, q query.Query) (report.Report, error)
 }
 
 func topOf(h report.Head, t report.Trimming, g *calls.Graph) *report.Top {
-	out := &report.Top{Head: h, Trimming: t, Rows: make([]report.TopRow, len(g.Nodes))}
+	out := &report.Top{Head: h, Trimming: t, Cores: h.BusyCores(), Rows: make([]report.TopRow, len(g.Nodes))}
 	for i, n := range g.Nodes {
 		out.Rows[i].Cost = costOf(n)
 	}

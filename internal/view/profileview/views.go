@@ -82,7 +82,7 @@ var Views = []view.View{
 	},
 	{
 		Name:     "calltree",
-		Doc:      "List calls below their callers, with what each costs by itself and in total",
+		Doc:      "List calls below their callers, with the cum and flat cost of each",
 		Examples: []string{"calltree", "calltree invert limit=50", "calltree root='main.main;main.work' depth=2"},
 		Uses:     "ref base base-tag metric at " + filters + " " + frames + " limit min root depth invert collapse normalize " + values + " " + paths,
 		Run:      CallTree,

@@ -99,12 +99,20 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Mixes = append(out.Mixes, mix)
 	}
 	for _, k := range p.Kinds {
-		kind := report.LaneKind{Kind: k.Kind, Count: k.Count, Busy: k.Busy, States: []int{}, Levels: [][]float64{}}
+		kind := report.LaneKind{Kind: k.Kind, Count: k.Count, Busy: k.Busy, States: []int{}, Means: []float64{}, Levels: [][]float64{}}
+		for _, l := range k.Levels {
+			sum := 0.0
+			for state := range lanes.States {
+				sum += l[state]
+			}
+			kind.Most = min(max(kind.Most, sum), float64(k.Count))
+		}
 		for state := range lanes.States {
 			if !slices.ContainsFunc(k.Levels, func(l [lanes.States]float64) bool { return l[state] >= 0.005 }) {
 				continue
 			}
 			kind.States = append(kind.States, int(state))
+			kind.Means = append(kind.Means, k.Means[state])
 			counts := make([]float64, len(k.Levels))
 			for i, l := range k.Levels {
 				counts[i] = float64(int(l[state]*100+0.5)) / 100

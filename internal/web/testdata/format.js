@@ -34,7 +34,10 @@ var format = (() => {
     perSecond: () => perSecond,
     percent: () => percent,
     relative: () => relative,
+    roughly: () => roughly,
     share: () => share,
+    short: () => short,
+    shortCores: () => shortCores,
     signed: () => signed,
     timeZone: () => timeZone,
     unitOf: () => unitOf,
@@ -116,6 +119,12 @@ var format = (() => {
     return (small !== large && least * 100 < most ? naturalOf(family, least * 100 * size) : small).name;
   }
   function value(v, unit, chosen) {
+    return scaled(v, unit, 2, chosen);
+  }
+  function short(v, unit) {
+    return scaled(v, unit, 0);
+  }
+  function scaled(v, unit, decimals, chosen) {
     const sign = v < 0 ? "-" : "";
     const abs = Math.abs(v);
     for (const f of families) {
@@ -123,7 +132,7 @@ var format = (() => {
       if (!from) continue;
       const base = abs * from.size;
       const to = f.steps.find((s) => s.name === chosen) ?? naturalOf(f, base);
-      const text = fixed(base / to.size, 2).replace(/\.00$/, "");
+      const text = fixed(base / to.size, decimals).replace(/\.00$/, "");
       return text === "0" ? "0" : sign + text + to.name;
     }
     return sign + count(abs);
@@ -134,8 +143,14 @@ var format = (() => {
   function number(x) {
     return digits(x, 4, false);
   }
+  function roughly(x) {
+    return number(x < 10 ? Math.round(x * 10) / 10 : Math.round(x));
+  }
   function busyCores(x) {
     return fixed(x, 2);
+  }
+  function shortCores(x) {
+    return fixed(100 * x, 0) + "% CPU";
   }
   function perSecond(x) {
     return number(x) + "/s";

@@ -23,8 +23,7 @@ var saved = (() => {
   __export(saved_exports, {
     Calls: () => Calls,
     Saved: () => Saved,
-    filtersHere: () => filtersHere,
-    regexp: () => regexp
+    filtersHere: () => filtersHere
   });
 
   // src/state.ts
@@ -102,7 +101,7 @@ var saved = (() => {
     for (const told of tree.rows ?? []) {
       const above = rows[rows.length - 1];
       const row = rowOf(told, above);
-      row.rest = above && restOf(above, tree.rows[rows.length - 1].left, row);
+      row.rest = above && restOf(above, tree.rows[rows.length - 1], row);
       compares ||= told.before !== void 0 && told.before.length > 0;
       rows.push(row);
       nodes += row.n;
@@ -135,9 +134,9 @@ var saved = (() => {
     }
     return { n, frame, x, w, cum, flat, before, inline, parent };
   }
-  function restOf(above, left, { n, x, w, parent }) {
+  function restOf(above, { left, left_of: of }, { n, x, w, parent }) {
     if (!left) return void 0;
-    const out = { x: [], w: [], parent: [] };
+    const out = { x: [], w: [], parent: [], of: of ?? [] };
     for (let p = 0, i = 0; p < left.length; p++) {
       if (left[p] <= 0) continue;
       while (i < n && parent[i] <= p) i++;
@@ -152,14 +151,16 @@ var saved = (() => {
     return { name: frames.name[f], file: frames.files[frames.file[f]], line: frames.line[f], package: frames.packages[frames.package[f]], origin: frames.origins[frames.origin[f]] };
   }
 
+  // src/search.ts
+  function regexp(text) {
+    const flags = /^\(\?([is]+)\)/.exec(text);
+    return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
+  }
+
   // src/saved.ts
   var filtersHere = ["focus", "ignore", "hide", "show", "show-from"];
   function call(frame, inline) {
     return { frame, inline, flat: 0, cum: 0, before: 0, width: 0, below: /* @__PURE__ */ new Map() };
-  }
-  function regexp(text) {
-    const flags = /^\(\?([is]+)\)/.exec(text);
-    return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
   }
   var Calls = class {
     // nothing was left out when the page was saved

@@ -109,6 +109,7 @@ export interface ChartPart {
   from_nanos: number;
   to_nanos: number;
   total: number;
+  cores?: number;
   rows?: FlameRow[];
 }
 
@@ -418,6 +419,7 @@ export interface FlameRow {
   width?: number[];
   before?: number[];
   left?: number[];
+  left_of?: number[][];
 }
 
 export interface FlameStep {
@@ -868,7 +870,9 @@ export interface LaneKind {
   started_as: string;
   goroutines: number;
   active_nanos: number;
+  most: number;
   states: number[];
+  means: number[];
   levels: number[][];
 }
 
@@ -1444,6 +1448,7 @@ export interface Told {
 export interface Top extends Head, Trimming {
   before?: Head;
   normalized?: boolean;
+  cores?: number;
   rows: TopRow[];
 }
 
@@ -1560,6 +1565,7 @@ export const lists = new Set([
   "line",
   "lines",
   "matchers",
+  "means",
   "measured",
   "measures",
   "metrics",

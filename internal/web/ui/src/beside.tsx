@@ -15,6 +15,7 @@ import { Item, itemsFor } from "./menu";
 import { Model, Place, Window, ancestors, decode, follow, frameAt, framesOf, framesWhere, matching, nameAt } from "./model";
 import { functionOf, readable, shortest } from "./names";
 import { Notes, Problem, useActions } from "./parts";
+import { searched } from "./search";
 import { Pair, drift, get, go, put, state as latest } from "./state";
 import { PaletteContext } from "./theme";
 
@@ -93,13 +94,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
   const windows = useMemo(() => new Map(sides.map((s) => [s, windowFor(s)])), [sides, common, largest]);
   const main = after ?? before!;
   const search = useSearch(main.model, windows.get(main)!);
-  const rx = useMemo(() => {
-    try {
-      return search.q === "" ? undefined : new RegExp(search.q);
-    } catch {
-      return undefined;
-    }
-  }, [search.q]);
+  const rx = useMemo(() => (search.q === "" ? undefined : searched(search.q)), [search.q]);
   const wanted = useMemo(() => new Map(sides.map((s) => {
     if (s === main || !rx) return [s, search.wanted];
     return [s, framesWhere(s.model, (name) => rx.test(name))];

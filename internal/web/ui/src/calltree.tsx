@@ -11,10 +11,11 @@ import { functionOf } from "./names";
 import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, say, useActions } from "./parts";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
-import { matcher } from "./top";
+import { matcher, searchRule } from "./search";
 
 const first = "2000"; // rows of the first answer
 const atOnce = 500; // calls that opening one gets
+const wideSteps = 12; // levels that are moved to the right by as much as is easily seen; further ones are moved less, and have their number
 const longest = 9; // characters of a number that two columns have room for
 
 interface Call {
@@ -170,7 +171,8 @@ function Listed({ data }: { data: CallTree }) {
     {
       name: data.inverted ? "function, above its callers" : "function, above its callees", key: "name",
       cell: (c) => (
-        <span class="fn branch" title={c.row.name} style={{ "--depth": Math.min(c.depth, 60) }}>
+        <span class="fn branch" title={c.row.name} style={{ "--wide": Math.min(c.depth, wideSteps), "--narrow": Math.max(0, c.depth - wideSteps) }}>
+          {c.depth > wideSteps && <span class="level" title={`${count(c.depth)} calls deep`}>{count(c.depth)}</span>}
           <span class="twist" aria-hidden="true" onClick={(e) => { e.stopPropagation(); if (c.open) { c.open = false; again(); } else open(c); }}>
             {(c.row.calls ?? 0) === 0 ? "" : c.open ? "▾" : "▸"}
           </span>
@@ -184,7 +186,7 @@ function Listed({ data }: { data: CallTree }) {
     <div class="main page">
       <div class="tools">
         <div class="search">
-          <input type="search" placeholder="Find  ( / )" aria-label="Find a call by name" value={q} spellcheck={false}
+          <input type="search" placeholder="Find  ( / )" aria-label="Find a call by name" title={searchRule} value={q} spellcheck={false}
             onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
             onKeyDown={(e) => { if (e.key === "Enter" && q !== "") find(e.shiftKey); }} />
         </div>

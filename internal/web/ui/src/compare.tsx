@@ -3,7 +3,7 @@
 import { ComponentChildren } from "preact";
 import { Bench, BenchMeasure, Benchmark, Compare, CompareAbsent, CompareRow, CompareSide, CompareWhy } from "./api";
 import { asked, useAnswer, useApp } from "./data";
-import { difference, interval, measured, number, relative, share } from "./format";
+import { count, difference, interval, measured, number, relative, share } from "./format";
 import { Link, Notes, Problem } from "./parts";
 import { href, put, to } from "./state";
 
@@ -89,7 +89,7 @@ function Rows({ what, several, compare }: { what: string; several: boolean; comp
             {mean && (
               <tr>
                 {several && <td />}
-                <td class="quiet">geometric mean of {mean.of}</td><td /><td /><td class="num">{relative(1 + mean.change)}</td><td /><td /><td /><td /><td />
+                <td class="quiet">geometric mean of {count(mean.of)}</td><td /><td /><td class="num">{relative(1 + mean.change)}</td><td /><td /><td /><td /><td />
               </tr>
             )}
           </tbody>
@@ -167,12 +167,12 @@ export function BenchView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const units = [...new Set(data.benchmarks.flatMap((b) => b.measured.map((m) => m.unit)))];
   const keys = [...new Set(data.benchmarks.flatMap((b) => (b.facts ?? []).map((f) => f.key)))];
-  const notes = [...(data.read ?? []).map((n) => `${n.grade}: ${n.what} (${n.count})`), ...(data.notes ?? [])];
-  if (data.benchmarks.length < data.of) notes.push(`the first ${data.benchmarks.length} of ${data.of} benchmarks`);
+  const notes = [...(data.read ?? []).map((n) => `${n.grade}: ${n.what} (${count(n.count)})`), ...(data.notes ?? [])];
+  if (data.benchmarks.length < data.of) notes.push(`the first ${count(data.benchmarks.length)} of ${count(data.of)} benchmarks`);
   return (
     <div class="main page scrolls versions" tabIndex={0} role="region" aria-label="Benchmarks">
       <div class="hero">
-        <p class="big">{data.of} <span>{data.of === 1 ? "benchmark" : "benchmarks"}, {data.lines} lines</span></p>
+        <p class="big">{count(data.of)} <span>{data.of === 1 ? "benchmark" : "benchmarks"}, {count(data.lines)} lines</span></p>
         <p class="quiet">{(data.facts ?? []).map((f) => `${f.key}: ${f.value}`).join(", ")}</p>
       </div>
       <Notes notes={notes} />

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { Advice, Evidence, Finding, Fix } from "./api";
 import { ask, saves, stop, subjectOf, useAdvice, useFindings } from "./advice";
 import { App, profiled, recordingOf, useApp } from "./data";
-import { share } from "./format";
+import { count, share } from "./format";
 import { readable } from "./names";
 import { Bar, Icon, Link, Notes, copy } from "./parts";
 import { get, href, parse, put, steps } from "./state";
@@ -28,7 +28,7 @@ export function Findings() {
       <h2>Findings</h2>
       <p class="quiet" role="status">
         {looking && !progress?.of ? "looking for needless cost: packages are being loaded, which takes some seconds" : ""}
-        {looking && progress?.of ? `looking for needless cost: ${progress.done} of ${progress.of} hot functions examined` : ""}
+        {looking && progress?.of ? `looking for needless cost: ${count(progress.done)} of ${count(progress.of)} hot functions examined` : ""}
         {stopped ? "stopped before all functions were examined" : ""}
         {!looking && !error && !advice && !stopped ? "looking through this many samples takes a while and keeps the cores busy" : ""}
         {error ? `${error.message}${error.hint ? "; " + error.hint : ""}` : ""}
@@ -44,7 +44,7 @@ export function Findings() {
           </ol>
         </div>
       )}
-      {!all && list.length > firstShown && <p><button onClick={() => setAll(true)}>Show all {list.length}</button></p>}
+      {!all && list.length > firstShown && <p><button onClick={() => setAll(true)}>Show all {count(list.length)}</button></p>}
       <Notes notes={few(advice?.notes ?? [], ref)} />
     </section>
   );
@@ -185,7 +185,7 @@ export function Here({ name }: { name: string }) {
   if (list.length === 0) return null;
   return (
     <section class="findings here" aria-label="Findings here">
-      <h2>{list.length === 1 ? "finding here" : `${list.length} findings here`}</h2>
+      <h2>{list.length === 1 ? "finding here" : `${count(list.length)} findings here`}</h2>
       {list.map((f) => <Unfolding key={f.number} finding={f} open={false} />)}
     </section>
   );

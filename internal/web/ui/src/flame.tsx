@@ -13,6 +13,7 @@ import { FlameCanvas } from "./canvas";
 import { useFlagged } from "./advice";
 import { Detail, Panel } from "./panel";
 import { Dot, Icon, Nothing, Notes, Problem, useActions } from "./parts";
+import { filterOf, searchRule, searched } from "./search";
 import { Pair, State, add, drift, get, go, put, queryString, state as latest } from "./state";
 import { Item, itemsFor } from "./menu";
 import { Minimap, paintAhead } from "./minimap";
@@ -279,6 +280,7 @@ export function detailOf(data: { total: number }, model: Model, w: Window, p: Pl
 interface Found {
   q: string;
   wanted: Uint8Array | undefined;
+  found: Iterable<string>; // names
   text: string;
   title: string;
   bad: string;
@@ -294,7 +296,7 @@ export function useSearch(model: Model, w: Window): Found {
   const { data, error, for: answered } = useAnswer<Search>(remote ? "/api/search" : "", pairs, 120);
   const current = answered === "/api/search" + queryString(pairs);
   return useMemo(() => {
-    const none = { q, wanted: undefined, text: "", title: "", bad: "", known: false };
+    const none = { q, wanted: undefined, found: [], text: "", title: "", bad: "", known: false };
     if (q === "") return none;
     if (app.api.embedded) return searchHere(model, w, q);
     if (error) return { ...none, bad: error.message };
@@ -302,7 +304,7 @@ export function useSearch(model: Model, w: Window): Found {
     const names = new Set(data.names ?? []);
     const wanted = framesWhere(model, (name) => names.has(name));
     return {
-      q, wanted, bad: "", known: current,
+      q, wanted, found: names, bad: "", known: current,
       // Boxes may stay marked for what was typed before, but a number must not.
       text: current ? `${percent(data.value, data.total)} matched` : "",
       title: `${count(data.count)} ${data.count === 1 ? "function" : "functions"}`,
@@ -311,26 +313,22 @@ export function useSearch(model: Model, w: Window): Found {
 }
 
 function searchHere(model: Model, w: Window, q: string): Found {
-  let rx: RegExp;
-  try {
-    rx = new RegExp(q);
-  } catch {
-    return { q, wanted: undefined, text: "", title: "", bad: "this is no regular expression", known: false };
-  }
+  const rx = searched(q);
+  if (!rx) return { q, wanted: undefined, found: [], text: "", title: "", bad: "this is no regular expression", known: false };
   const wanted = framesWhere(model, (name) => rx.test(name));
   const n = wanted.reduce((sum, is) => sum + is, 0);
   const whole = model.rows[w.top.row].cum[w.top.i];
-  return { q, wanted, bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${n} functions of those drawn` };
+  return { q, wanted, found: model.frames.name.filter((_, f) => wanted[f] === 1), bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${count(n)} functions of those drawn` };
 }
 
 export function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
   const { state } = useApp();
   const box = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => { box.current?.focus(); box.current?.select(); } });
-  const filter = (key: string) => go(add(put(state, "ui.q", ""), key, search.q));
+  const filter = (key: string) => go(add(put(state, "ui.q", ""), key, filterOf(search.q, search.found)));
   return (
     <div class="search">
-      <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" spellcheck={false}
+      <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" title={searchRule} spellcheck={false}
         aria-invalid={search.bad !== ""} value={search.q} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
         onKeyDown={(e) => { if (e.key === "Enter") onStep(e.shiftKey ? -1 : 1); }} />
       <div class={search.q === "" ? "" : "results"}>
@@ -393,7 +391,7 @@ export function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole
       <ol>
         <li>{steps.length === 0 ? <b aria-current="true">all</b> : <button class="link" onClick={() => onZoom(0)} title="zoom out to the whole (r)">all</button>}</li>
         {shown.map((i) =>
-          i < 0 ? <li><span class="quiet">… {steps.length - 4} more</span></li> : (
+          i < 0 ? <li><span class="quiet">… {count(steps.length - 4)} more</span></li> : (
             <li>
               {i === steps.length - 1 ? (
                 <b aria-current="true" title={steps[i].name}>{short(steps[i].name)}</b>

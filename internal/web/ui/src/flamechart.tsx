@@ -9,7 +9,7 @@ import { span } from "./chart";
 import { ColorMode } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { Choice, Legend, Toggle } from "./flame";
-import { busyCores, count, percent, value } from "./format";
+import { busyCores, count, percent, short, shortCores, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks } from "./marks";
 import { Item, itemsFor } from "./menu";
@@ -18,6 +18,7 @@ import { functionOf } from "./names";
 import { Detail, Panel } from "./panel";
 import { Nothing, Notes, Problem, useActions } from "./parts";
 import { rowHeight } from "./paint";
+import { searchRule, searched } from "./search";
 import { get, go, put, state as latest } from "./state";
 import { PaletteContext } from "./theme";
 
@@ -45,15 +46,13 @@ const rateOf = (p: ChartPart, live: boolean) => (live ? p.total : p.total / Math
 
 /** partName says which part of the time one is, and what it comes to. */
 function partName(data: FlameChart, p: ChartPart): string {
-  return `${about(p.from_nanos)} to ${about(p.to_nanos)}: ${isCPU(data) ? busyCores(rateOf(p, false)) + " cores" : value(p.total, data.unit)}`;
+  return `${about(p.from_nanos)} to ${about(p.to_nanos)}: ${p.cores !== undefined ? busyCores(p.cores) + " cores" : value(p.total, data.unit)}`;
 }
 
 /** headName is what stands above the calls of a part, where there is little room. It has no dots, at which names are cut. */
 function headName(data: FlameChart, p: ChartPart): string {
-  return isCPU(data) ? Math.round(rateOf(p, false) * 100) + "% CPU" : value(p.total, data.unit).replace(/\.\d+/, "");
+  return p.cores !== undefined ? shortCores(p.cores) : short(p.total, data.unit);
 }
-
-const isCPU = (data: FlameChart) => data.unit === "nanoseconds" && data.metric === "cpu";
 
 /** about is a time as exact as a glance needs. */
 const about = (nanos: number) => span(nanos < 1e9 ? Math.round(nanos / 1e6) * 1e6 : Math.round(nanos / 1e7) * 1e7);
@@ -249,7 +248,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
       <div class="main">
         <div class="tools">
           <div class="search">
-            <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" spellcheck={false} aria-invalid={search.bad !== ""}
+            <input ref={box} type="search" placeholder="Search functions  ( / )" aria-label="Search functions, a regular expression" title={searchRule} spellcheck={false} aria-invalid={search.bad !== ""}
               value={search.q} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")}
               onKeyDown={(e) => { if (e.key === "Enter") step(e.shiftKey ? -1 : 1); }} />
             <div class={search.q === "" ? "" : "results"}>
@@ -294,7 +293,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
           </div>
         </div>
         <div class="foot">
-          <Legend mode={mode} palette={palette} flagged={flagged !== undefined} model={lanes[0]?.marks.model ?? empty} />
+          <Legend mode={mode} palette={palette} flagged={flagged !== undefined} model={lanes[0] ? { ...lanes[0].marks.model, frames: data.frames } : empty} />
           <span class="hints quiet"><kbd>/</kbd>search <kbd>Enter</kbd>zoom <kbd>+</kbd><kbd>-</kbd>zoom <kbd>Esc</kbd>out <kbd>?</kbd>keys</span>
         </div>
         <Notes notes={data.notes} />
@@ -340,12 +339,8 @@ function useLocalSearch(lanes: Lane[], w: Window, functions: number): Found {
   return useMemo(() => {
     const none = { q, bad: "", wanted: [], hits: [], value: 0, at };
     if (q === "") return none;
-    let rx: RegExp;
-    try {
-      rx = new RegExp(q);
-    } catch {
-      return { ...none, bad: "this is no regular expression" };
-    }
+    const rx = searched(q);
+    if (!rx) return { ...none, bad: "this is no regular expression" };
     const out: Found = { ...none, wanted: [], hits: [] };
     lanes.forEach(({ marks: { model } }, k) => {
       const wanted = framesWhere(model, (name) => rx.test(name)).fill(0, functions);

@@ -101,6 +101,15 @@ export function unitOf(values: Iterable<number>, total: number, unit: string): s
 
 /** value prints v with its unit, in a chosen one or the largest in which it is at least one: 1.50MB, 20ms, 1241. */
 export function value(v: number, unit: string, chosen?: string): string {
+  return scaled(v, unit, 2, chosen);
+}
+
+/** short prints v without decimals: 2MB, 20ms, 1241. It is for where there is hardly any room. */
+export function short(v: number, unit: string): string {
+  return scaled(v, unit, 0);
+}
+
+function scaled(v: number, unit: string, decimals: number, chosen?: string): string {
   const sign = v < 0 ? "-" : "";
   const abs = Math.abs(v);
   for (const f of families) {
@@ -108,7 +117,7 @@ export function value(v: number, unit: string, chosen?: string): string {
     if (!from) continue;
     const base = abs * from.size;
     const to = f.steps.find((s) => s.name === chosen) ?? naturalOf(f, base);
-    const text = fixed(base / to.size, 2).replace(/\.00$/, "");
+    const text = fixed(base / to.size, decimals).replace(/\.00$/, "");
     return text === "0" ? "0" : sign + text + to.name;
   }
   return sign + count(abs);
@@ -124,9 +133,19 @@ export function number(x: number): string {
   return digits(x, 4, false);
 }
 
+/** roughly prints a mean of counts as exactly as a glance needs: 3.4, or 34. */
+export function roughly(x: number): string {
+  return number(x < 10 ? Math.round(x * 10) / 10 : Math.round(x));
+}
+
 /** busyCores prints how many cores were busy on average. */
 export function busyCores(x: number): string {
   return fixed(x, 2);
+}
+
+/** shortCores prints the same as a share of one core, without decimals: 134% CPU. */
+export function shortCores(x: number): string {
+  return fixed(100 * x, 0) + "% CPU";
 }
 
 /** perSecond prints how many there are in a second. */

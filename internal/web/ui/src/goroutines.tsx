@@ -8,7 +8,7 @@ import { clearSearch, useKeys } from "./keys";
 import { exactly, short } from "./names";
 import { Bar, Link, Notes, Nothing, Problem } from "./parts";
 import { get, go, href, put, to } from "./state";
-import { matcher } from "./top";
+import { matcher, searchRule } from "./search";
 
 const shown = "200";
 
@@ -29,6 +29,7 @@ export function GoroutinesView() {
   const suspects = data.groups.filter((g) => g.suspect);
   const most = Math.max(...groups.map((g) => g.count), 1);
   const waits = data.groups.some((g) => g.wait_most_ns);
+  const creators = data.groups.some((g) => g.creator); // profiles do not know them, dumps do
   const compares = data.before !== undefined;
   const d = compares ? data.total - data.before!.total : 0;
   return (
@@ -41,7 +42,7 @@ export function GoroutinesView() {
       {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}
       <div class="tools">
         <div class="search">
-          <input type="search" placeholder="Find in stacks  ( / )" aria-label="Find in stacks and states" value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
+          <input type="search" placeholder="Find in stacks  ( / )" aria-label="Find in stacks and states" title={searchRule} value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
           <span class="matched" aria-live="polite">{q !== "" && `${count(groups.length)} of ${count(data.groups.length)} groups`}</span>
         </div>
       </div>
@@ -50,10 +51,10 @@ export function GoroutinesView() {
           <thead>
             <tr>
               <th scope="col" class="num">count</th>{compares && <th scope="col" class="num">change</th>}<th scope="col" class="gauge"><span class="hidden">share</span></th>
-              <th scope="col">state</th>{waits && <th scope="col">waiting</th>}<th scope="col">where</th><th scope="col">started by</th>
+              <th scope="col">state</th>{waits && <th scope="col">waiting</th>}<th scope="col">where</th>{creators && <th scope="col">started by</th>}
             </tr>
           </thead>
-          <tbody>{groups.map((g) => <Group key={g.stack.map((f) => f.name).join() + g.creator} of={g} most={most} total={data.total} compares={compares} waits={waits} />)}</tbody>
+          <tbody>{groups.map((g) => <Group key={g.stack.map((f) => f.name).join() + g.creator} of={g} most={most} total={data.total} compares={compares} waits={waits} creators={creators} />)}</tbody>
         </table>
       </div>
       {data.shown < data.of && <p class="quiet">the first {count(data.shown)} of {count(data.of)} groups are here; a filter on top leaves fewer</p>}
@@ -62,7 +63,7 @@ export function GoroutinesView() {
   );
 }
 
-function Group({ of: g, most, total, compares, waits }: { of: GoroutineGroup; most: number; total: number; compares: boolean; waits: boolean }) {
+function Group({ of: g, most, total, compares, waits, creators }: { of: GoroutineGroup; most: number; total: number; compares: boolean; waits: boolean; creators: boolean }) {
   const { state, api } = useApp();
   const [open, setOpen] = useState(false);
   const d = g.count - (g.before ?? 0);
@@ -79,12 +80,12 @@ function Group({ of: g, most, total, compares, waits }: { of: GoroutineGroup; mo
           <button class="link" aria-expanded={open} title={where} onClick={() => setOpen(!open)}>{short(where) || "?"}</button>
           {g.where.line ? <span class="quiet"> {g.where.file?.replace(/^.*\//, "")}:{g.where.line}</span> : ""}
         </td>
-        <td class="fn" title={g.creator}>{short(g.creator ?? "")}</td>
+        {creators && <td class="fn" title={g.creator}>{short(g.creator ?? "")}</td>}
       </tr>
       {open && (
         <tr>
           <td />
-          <td colSpan={4 + Number(compares) + Number(waits)}>
+          <td colSpan={3 + Number(compares) + Number(waits) + Number(creators)}>
             <ol class="stack">
               {g.stack.map((f) => {
                 const at = to(state, "source", ["arg", exactly(f.name ?? "")], ["ui.sel", f.name ?? ""], ["metric", "goroutine"]);

@@ -7,6 +7,7 @@ import { count, percent, unitOf, value } from "./format";
 import { useKeys } from "./keys";
 import { exactly, nameOf, quoted } from "./names";
 import { Bar, Message, Nothing, Notes, Problem } from "./parts";
+import { matcher, searchRule } from "./search";
 import { Pair, add, get, go, put, to } from "./state";
 
 /** Chosen are values of labels, by key. */
@@ -41,26 +42,24 @@ export function TagsView() {
     else next.delete(key);
     setChosen(next);
   };
-  const matches = (name: string) => wanted === "" || name.toLowerCase().includes(wanted.toLowerCase());
-  const cost = (c: Chosen) => [...c].map(([key, values]) => value((data.keys ?? []).find((k) => k.key === key)?.values?.reduce((n, v) => (values.has(v.name) ? n + v.flat : n), 0) ?? 0, data.unit)).join(" and ");
+  const matches = matcher(wanted);
   const filter = (op: string) => {
-    go([...chosen].reduce((s, [key, values]) => add(s, op, key + "=" + anyOf(values)), state));
+    go(tagsOf(op, chosen).reduce((s, [key, value]) => add(s, key, value), state));
     setChosen(new Map());
   };
   const compare = () => {
     const ref = get(state, "ref") || app.session.recordings[0]?.ref || "";
     const kept = state.pairs.filter(([k]) => k !== "tag" && k !== "base-tag" && k !== "base");
-    const tags = (op: string, c: Chosen) => [...c].map(([key, values]): Pair => [op, key + "=" + anyOf(values)]);
-    go(to({ view: state.view, pairs: [...kept, ["base", get(state, "base") || ref], ...tags("base-tag", before), ...tags("tag", chosen)] }, "diff"));
+    go(to({ view: state.view, pairs: [...kept, ["base", get(state, "base") || ref], ...tagsOf("base-tag", before), ...tagsOf("tag", chosen)] }, "diff"));
   };
   return (
     <div class="main page scrolls labels" tabIndex={0} role="region" aria-label="Labels">
       <Notes notes={data.notes} />
       <div class="tools">
-        <input type="search" placeholder="Find values  ( / )" aria-label="Find values" spellcheck={false} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
+        <input type="search" placeholder="Find values  ( / )" aria-label="Find values" title={searchRule} spellcheck={false} value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} />
         <div class="group" role="status">
-          {before.size > 0 && <span>before: <b>{spelled(before)}</b> <span class="quiet">{cost(before)}</span></span>}
-          {chosen.size > 0 && <span>{before.size > 0 ? "after: " : "chosen: "}<b>{spelled(chosen)}</b> <span class="quiet">{cost(chosen)}</span></span>}
+          {before.size > 0 && <span>before: <b>{spelled(before)}</b> <Cost of={before} /></span>}
+          {chosen.size > 0 && <span>{before.size > 0 ? "after: " : "chosen: "}<b>{spelled(chosen)}</b> <Cost of={chosen} /></span>}
           {chosen.size === 0 && before.size === 0 && <span class="quiet">choose values to keep or drop their samples, or to compare them with others</span>}
           {chosen.size === 0 && before.size > 0 && <span class="quiet">now choose the values to compare with these</span>}
         </div>
@@ -103,6 +102,16 @@ export function TagsView() {
     </div>
   );
 }
+
+/** Cost is what samples cost that have one of the chosen values of each label. */
+function Cost({ of }: { of: Chosen }) {
+  const app = useApp();
+  const { data, waiting } = useAnswer<Tags>(app.api.embedded ? "" : "/api/tags", [...asked(app, "tags", ["limit", "1"]), ...tagsOf("tag", of)]);
+  if (!data || waiting) return null;
+  return <span class="quiet">{value(data.keys?.find((k) => of.has(k.key))?.total ?? 0, data.unit)}</span>;
+}
+
+const tagsOf = (op: string, c: Chosen) => [...c].map(([key, values]): Pair => [op, key + "=" + anyOf(values)]);
 
 /** anyOf returns the regexp for some values of a label. A comma would end it. */
 function anyOf(values: ReadonlySet<string>): string {

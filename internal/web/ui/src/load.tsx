@@ -2,7 +2,7 @@
 
 import { useContext, useMemo } from "preact/hooks";
 import { FunctionCost, Load, LoadServer } from "./api";
-import { Axis, Lane, Line, paintLane, paintTimes } from "./chart";
+import { Axis, Lane, Line, paintLane, paintTimes, xOf } from "./chart";
 import { Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { count, number, percent, share, value } from "./format";
@@ -111,9 +111,10 @@ function Percentiles({ load, open }: { load: Load; open: boolean }) {
     <>
       <div ref={box}>
         {list.length > 1 && <Canvas width={width} height={110} deps={[lane]} paint={(ctx) => paintLane(ctx, lane, { from: x(list[0].percent), to: x(list[list.length - 1].percent), left: gutter, right: width }, palette)} />}
+        {list.length > 1 && <div class="percents" aria-hidden="true">{list.map((p) => <span style={{ left: `${xOf({ from: x(list[0].percent), to: x(list[list.length - 1].percent), left: gutter, right: width }, x(p.percent))}px` }}>{p.percent}%</span>)}</div>}
       </div>
       <table class="plain">
-        <thead><tr><th scope="col" class="num">share</th><th scope="col" class="num">service</th>{open && <th scope="col" class="num">response</th>}<td /></tr></thead>
+        <thead><tr><th scope="col" class="num">share</th><th scope="col" class="num"><i class="swatch line" aria-hidden="true" style={{ background: palette.lines.busy }} />service</th>{open && <th scope="col" class="num"><i class="swatch line" aria-hidden="true" style={{ background: palette.lines.gc }} />response</th>}<td /></tr></thead>
         <tbody>
           {list.map((p) => <tr><td class="num">{p.percent}%</td><td class="num">{nanos(p.service_ns)}</td>{open && <td class="num">{nanos(p.response_ns ?? 0)}</td>}<td /></tr>)}
         </tbody>

@@ -200,7 +200,7 @@ export function GCView() {
           </section>
         )}
         <section class="card">
-          <h2>{last.length < data.of ? `The last ${last.length} cycles` : "Cycles"}</h2>
+          <h2>{last.length < data.of ? `The last ${count(last.length)} cycles` : "Cycles"}</h2>
           <div class="wide-table" tabIndex={0} role="region" aria-label="Cycles">
             <table class="plain">
               <thead><tr><th scope="col" class="num">cycle</th><th scope="col" class="num">at</th><th scope="col" class="num">pause</th><th scope="col" class="num">took</th><th scope="col" class="num">heap</th><th scope="col" class="num">live</th><th scope="col" class="num">goal</th></tr></thead>

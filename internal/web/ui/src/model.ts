@@ -22,6 +22,7 @@ export interface Rest {
   x: number[];
   w: number[];
   parent: number[];
+  of: number[][]; // origin, width, origin, width, …: of all, the widest first; origins are places in those of the frames
 }
 
 export interface Model {
@@ -61,7 +62,7 @@ function modelOf(tree: Tree): Model {
   for (const told of tree.rows ?? []) {
     const above = rows[rows.length - 1];
     const row = rowOf(told, above);
-    row.rest = above && restOf(above, tree.rows[rows.length - 1].left, row);
+    row.rest = above && restOf(above, tree.rows[rows.length - 1], row);
     compares ||= told.before !== undefined && told.before.length > 0;
     rows.push(row);
     nodes += row.n;
@@ -99,9 +100,9 @@ function rowOf({ frame, gap, cum, flat, before, inline, width }: FlameRow, above
 }
 
 /** restOf puts what is left out of a row right of the calls that are in it. */
-function restOf(above: Row, left: number[] | undefined, { n, x, w, parent }: Row): Rest | undefined {
+function restOf(above: Row, { left, left_of: of }: FlameRow, { n, x, w, parent }: Row): Rest | undefined {
   if (!left) return undefined;
-  const out: Rest = { x: [], w: [], parent: [] };
+  const out: Rest = { x: [], w: [], parent: [], of: of ?? [] };
   for (let p = 0, i = 0; p < left.length; p++) {
     if (left[p] <= 0) continue;
     while (i < n && parent[i] <= p) i++;

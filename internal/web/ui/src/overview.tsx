@@ -25,7 +25,7 @@ export function OverviewView() {
   if (!flat.data) return <div class="blank" aria-busy="true" />;
   const d = flat.data;
   const hottest = d.rows?.[0];
-  const cores = d.metric === "cpu" && d.unit === "nanoseconds" && d.duration_nanos ? d.total / d.duration_nanos : 0;
+  const cores = d.cores ?? 0;
   const facts: [string, string][] = [];
   const fact = (name: string, text: string | undefined) => { if (text) facts.push([name, text]); };
   fact("recording", rec?.ref);
@@ -53,8 +53,8 @@ export function OverviewView() {
       {!d.rows?.length ? <Nothing head={d} /> : (
         <div class="cards">
           {waits && <section class="card"><RequestsInSight /></section>}
-          {waits ? <WaitPlaces /> : <Rows title="By itself" doc="what functions cost without what they call" top={d} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />}
-          {cum.data && <Rows title="With callees" doc="what functions cost with all that they call" top={cum.data} of={(r) => r.cum} more={to(put(state, "sort", "cum"), "top")} />}
+          {waits ? <WaitPlaces /> : <Rows title="Flat" doc="what functions cost without what they call" top={d} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />}
+          {cum.data && <Rows title="Cum" doc="what functions cost with all that they call" top={cum.data} of={(r) => r.cum} more={to(put(state, "sort", "cum"), "top")} />}
           <section class="card">
             <h2>What there is</h2>
             <dl class="facts">{facts.map(([k, v]) => <div><dt>{k}</dt><dd title={v}>{v}</dd></div>)}</dl>

@@ -352,24 +352,36 @@ export class Brush {
     flush(Infinity);
   }
 
-  // The small calls that an answer leaves out have the color of their caller, as pale as what a search did not find.
+  // The small calls that an answer leaves out are as pale as what a search did not find. By origin, a box is cut into parts as wide as the
+  // calls of each origin in it are together; otherwise it has the color of the caller.
   private rest(s: Surface, rest: Rest, above: Row, d: number, w: Window, scale: number, look: Look, to: Layers): void {
     const p = look.palette;
     const y = lineTop(s, look, d);
+    const edge = (x: number) => Math.round(Math.min(s.width, Math.max(0, (x - w.x0) * scale)) * s.ratio) / s.ratio;
+    const origins = this.model.frames.origins;
+    const put = (layers: Map<string, Layer>, color: string, left: number, wide: number) => {
+      const boxes = layers.get(color);
+      if (boxes) boxes.push(left, y, wide);
+      else layers.set(color, [left, y, wide]);
+    };
     for (let i = 0; i < rest.x.length; i++) {
-      const x = (rest.x[i] - w.x0) * scale;
-      if (x >= s.width || rest.x[i] >= w.x1) break;
-      const left = Math.round(Math.max(0, x) * s.ratio) / s.ratio;
-      const box = Math.round(Math.min(s.width, x + rest.w[i] * scale) * s.ratio) / s.ratio - left - 1;
+      if ((rest.x[i] - w.x0) * scale >= s.width || rest.x[i] >= w.x1) break;
+      const left = edge(rest.x[i]);
+      const end = edge(rest.x[i] + rest.w[i]) - 1;
+      const box = end - left;
       if (box < leastRest) continue;
       const f = above.frame[rest.parent[i]];
-      const color = look.mode === "change" && above.before ? p.same : f < 0 ? p.all : this.colors[f];
-      const layers = f < 0 ? to.full : to.pale; // the box of all is pale already
-      const boxes = layers.get(color);
-      if (boxes) boxes.push(left, y, box);
-      else layers.set(color, [left, y, box]);
+      const of = look.mode === "origin" && !isForced(p) ? rest.of[i] ?? [] : [];
+      if (of.length > 0) {
+        for (let k = 0, x = rest.x[i]; k < of.length; k += 2) {
+          const [from, till] = [edge(x), Math.min(end, edge((x += of[k + 1])))];
+          if (till > from) put(to.pale, p.origin[origins[of[k]] ?? "other"], from, till - from);
+        }
+      } else if (f < 0) put(to.full, p.all, left, box); // which is pale already
+      else put(to.pale, look.mode === "change" && above.before ? p.same : this.colors[f], left, box);
       const text = `small calls ${percent(rest.w[i], this.model.width)}`;
-      if (box >= leastRestText && measure(s.ctx, text) <= box - 2 * padding) (f < 0 ? to.strong : to.weak).push({ text, x: left + padding, y: y + (rowHeight - 1) / 2 + 0.5, line: d, most: undefined });
+      const texts = f < 0 && of.length === 0 ? to.strong : to.weak;
+      if (box >= leastRestText && measure(s.ctx, text) <= box - 2 * padding) texts.push({ text, x: left + padding, y: y + (rowHeight - 1) / 2 + 0.5, line: d, most: undefined });
     }
   }
 

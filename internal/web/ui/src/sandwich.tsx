@@ -43,7 +43,7 @@ function Pick() {
       <ul class="picks">
         {data.rows.map((r) => (
           <li><button class="link" onClick={() => go(to(app.state, "sandwich", ["arg", r.name ?? ""], ["ui.sel", r.name ?? ""]))}>
-            <span class="num">{percent(r.cum, data.total)}</span> {nameOf(r)}
+            <span class="num">{percent(r.cum, data.total)}</span> <span>{nameOf(r)}</span>
           </button></li>
         ))}
       </ul>

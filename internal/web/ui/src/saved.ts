@@ -4,6 +4,7 @@
 
 import { CallTree, CallTreeRow, Check, Failure, Flame, FlameRow, Sandwich, Source, SourceFunction, Top, TopRow, Tree } from "./api";
 import { decode, frameOf } from "./model";
+import { regexp } from "./search";
 import { Pair, queryString } from "./state";
 
 /** filtersHere are the filters that need no more than the names on stacks. */
@@ -30,12 +31,6 @@ interface Call {
 
 function call(frame: number, inline: boolean): Call {
   return { frame, inline, flat: 0, cum: 0, before: 0, width: 0, below: new Map() };
-}
-
-/** regexp reads what hone takes as a regular expression. */
-export function regexp(text: string): RegExp {
-  const flags = /^\(\?([is]+)\)/.exec(text);
-  return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
 }
 
 export class Calls {

@@ -8,6 +8,7 @@ import { count, relative } from "./format";
 import { useKeys } from "./keys";
 import { Bar, Link, Message, Problem } from "./parts";
 import { TimePicker } from "./selection";
+import { matcher, searchRule } from "./search";
 import { go, href, put } from "./state";
 
 const measures: [of: string, name: string, unit: string][] = [
@@ -27,7 +28,8 @@ export function ServicesView() {
   useKeys({ "/": () => document.querySelector<HTMLInputElement>(".tools input[type=search]")?.focus(), Escape: () => setSearch("") });
   const rows = useMemo(() => {
     const by = averages[sort];
-    const all = (data?.services ?? []).filter((s) => s.service.toLowerCase().includes(search.toLowerCase()));
+    const found = matcher(search);
+    const all = (data?.services ?? []).filter((s) => found(s.service));
     return by ? all.sort((a, b) => by(b) - by(a)) : all.sort((a, b) => (a.service < b.service ? -1 : 1));
   }, [data, sort, search]);
   if (error && !waiting) return <Problem error={error} />;
@@ -40,7 +42,7 @@ export function ServicesView() {
       <div class="tools">
         <div class="group">
           <TimePicker time={time} from={data.from_ms} to={data.to_ms} onPick={pick} />
-          <input type="search" aria-label="Find a service" placeholder="find a service  ( / )" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+          <input type="search" aria-label="Find a service" title={searchRule} placeholder="find a service  ( / )" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
         </div>
         <span class="quiet">{count(data.services.length)} {data.services.length === 1 ? "service" : "services"}, {amount(data.cores, "cores")} cores · {between(data.from_ms, data.to_ms)}</span>
       </div>

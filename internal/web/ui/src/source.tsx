@@ -12,7 +12,7 @@ import { useKeys } from "./keys";
 import { exactly, nameOf, readable, short } from "./names";
 import { Bar, Delta, Dot, Notes, Nothing, Problem, Remark } from "./parts";
 import { get, go, to } from "./state";
-import { matcher } from "./top";
+import { matcher, searchRule } from "./search";
 
 export function SourceView() {
   const app = useApp();
@@ -46,7 +46,7 @@ function Functions({ top, there, now }: { top: Top | undefined; there: string[] 
   const rows = (top.rows ?? []).filter((r) => (q === "" || match(nameOf(r))) && (!there || there.includes(r.name ?? ""))).slice(0, 300);
   return (
     <nav class="functions" aria-label="Functions">
-      <input type="search" placeholder="Filter functions  ( / )" aria-label="Filter functions" value={q} onInput={(e) => setQ(e.currentTarget.value)} />
+      <input type="search" placeholder="Filter functions  ( / )" aria-label="Filter functions" title={searchRule} value={q} onInput={(e) => setQ(e.currentTarget.value)} />
       <ul>
         {rows.map((r) => (
           <li key={r.name}>

@@ -387,7 +387,7 @@ function Ranking() {
   const { data, error, waiting } = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", "10"]));
   if (error && !waiting) return <section class="card"><Problem error={error} /></section>;
   if (!data) return <section class="card" aria-busy="true" />;
-  const rows = <Rows title={`${value(data.total, data.unit)} ${data.metric} in ${at === "" ? "all of the run" : "this time"}`} doc="what functions cost without what they call" top={data} of={(r) => r.flat} more={to(app.state, "top")} />;
+  const rows = <Rows title={`${value(data.total, data.unit)} ${data.metric} in ${at === "" ? "all of the run" : "this time"}`} doc="flat: what functions cost without what they call" top={data} of={(r) => r.flat} more={to(app.state, "top")} />;
   return at === "" ? rows : <div class="ran">{rows}<Notes notes={data.notes} /></div>;
 }
 

@@ -8,6 +8,7 @@ import { count, unitOf, value } from "./format";
 import { Choice } from "./flame";
 import { Keys, clearSearch, toRows, useKeys } from "./keys";
 import { Delta, Dot, Icon, Named, Nothing, Notes, Problem, Share, useActions } from "./parts";
+import { matcher, searchRule } from "./search";
 import { get, go, put } from "./state";
 import { Column, VirtualTable } from "./table";
 
@@ -65,7 +66,7 @@ export function TopView() {
     <div class="main page">
       <div class="tools">
         <div class="search">
-          <input type="search" placeholder="Filter rows  ( / )" aria-label="Filter rows by name" value={q} spellcheck={false}
+          <input type="search" placeholder="Filter rows  ( / )" aria-label="Filter rows by name" title={searchRule} value={q} spellcheck={false}
             onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />
           <span class="matched" aria-live="polite">{q !== "" && `${count(rows.length)} of ${count(data.rows?.length ?? 0)} rows`}</span>
         </div>
@@ -90,14 +91,4 @@ export function TopView() {
       <Notes notes={data.notes} />
     </div>
   );
-}
-
-/** matcher finds text, or what a regular expression says where it is one. */
-export function matcher(q: string): (s: string) => boolean {
-  try {
-    const rx = new RegExp(q, "i");
-    return (s) => rx.test(s);
-  } catch {
-    return (s) => s.toLowerCase().includes(q.toLowerCase());
-  }
 }

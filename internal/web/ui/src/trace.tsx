@@ -7,7 +7,7 @@ import { GoroutineStory, Lane, LaneKind, Lanes, RequestLine, RequestPath, StackC
 import { Axis, paintTimes, rangeOf, xOf } from "./chart";
 import { isForced, Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
-import { count, number, percent } from "./format";
+import { count, number, percent, roughly } from "./format";
 import { Keys, useKeys } from "./keys";
 import { exactly } from "./names";
 import { Bar, Notes, Problem } from "./parts";
@@ -192,7 +192,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
             <div class="lane-row">
               <span class="lane-name tall">
                 <button class="link" title={`${k.started_as}: show only these goroutines below`} onClick={() => go(add(current(), "focus", exactly(k.started_as)))}>{k.started_as}</button>
-                <span class="quiet" title="goroutines, and how many there were at a time at most">{count(k.goroutines)}, max {atMost(k)}</span>
+                <span class="quiet" title="goroutines, and how many there were at a time at most">{count(k.goroutines)}, max {roughly(k.most)}</span>
               </span>
               <Canvas width={axis.right} height={heights.kinds} deps={[...deps, k]} paint={(ctx) => paintKind(ctx, data, k, axis, heights.kinds, palette)} />
             </div>
@@ -265,19 +265,9 @@ function paintRuns(ctx: CanvasRenderingContext2D, data: Lanes, lane: Lane, axis:
   }
 }
 
-/** mostOf is how many goroutines of a kind there were at a time, at most. */
-const mostOf = (k: LaneKind): number => Math.max(0, ...(k.levels[0] ?? []).map((_, i) => k.levels.reduce((sum, l) => sum + l[i], 0)));
-
-/** atMost says that, as far as means of stretches of time that were rounded tell it. */
-function atMost(k: LaneKind): string {
-  const most = Math.min(mostOf(k), k.goroutines);
-  return number(most < 10 ? Math.round(most * 10) / 10 : Math.round(most));
-}
-
 function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis: Axis, height: number, p: Palette): void {
   ctx.clearRect(0, 0, axis.right, height);
-  const most = mostOf(k);
-  if (most === 0) return;
+  if (k.most === 0) return;
   const top = 3;
   for (let i = 0; i < k.levels[0].length; i++) {
     // On whole pixels of the page, or there would be stripes.
@@ -286,7 +276,7 @@ function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis
     if (x + w < 0 || x > axis.right) continue;
     let y = height;
     k.levels.forEach((l, level) => {
-      const h = (l[i] / most) * (height - top);
+      const h = Math.min(1, l[i] / k.most) * (height - top);
       ctx.fillStyle = colorOf(p, data.states[k.states[level]]);
       ctx.fillRect(x, y - h, w, h);
       y -= h;
@@ -331,11 +321,7 @@ function requestAt(data: Lanes, lane: Lane, t: number): number {
 /** Table is what the areas show, for those who cannot see them or want the numbers. */
 function Table({ data }: { data: Lanes }) {
   if (data.kinds.length === 0) return null;
-  const mean = (list: number[]) => {
-    const length = (i: number) => startOf(data, (i + 1) * data.stretch_pixels) - startOf(data, i * data.stretch_pixels);
-    const v = list.reduce((sum, n, i) => sum + n * length(i), 0) / Math.max(1, data.to_nanos - data.from_nanos);
-    return v === 0 ? "" : number(v);
-  };
+  const mean = (v: number | undefined) => (v ? number(v) : "");
   const states = data.states.map((_, i) => i).filter((i) => data.kinds.some((k) => k.states.includes(i)));
   return (
     <section class="card">
@@ -345,7 +331,7 @@ function Table({ data }: { data: Lanes }) {
           <thead><tr><th scope="col" class="num">goroutines</th>{states.map((i) => <th scope="col" class="num">{data.states[i]}</th>)}<th scope="col">started as</th></tr></thead>
           <tbody>
             {data.kinds.map((k) => (
-              <tr key={k.started_as}><td class="num">{count(k.goroutines)}</td>{states.map((i) => <td class="num">{k.states.includes(i) && mean(k.levels[k.states.indexOf(i)])}</td>)}<td><code>{k.started_as}</code></td></tr>
+              <tr key={k.started_as}><td class="num">{count(k.goroutines)}</td>{states.map((i) => <td class="num">{k.states.includes(i) && mean(k.means[k.states.indexOf(i)])}</td>)}<td><code>{k.started_as}</code></td></tr>
             ))}
           </tbody>
         </table>
@@ -437,7 +423,7 @@ function Request({ number, within }: { number: string; within: Lanes }) {
       <p class="name">{data.handler || "(no handler seen)"}</p>
       <p>took <b>{ns(data.took_nanos)}</b>, {percent(data.most_nanos, data.took_nanos)} of it {data.most}; answered by <GoroutineLink id={data.goroutine} at={data.at_nanos} />
         {" "}<button class="small" onClick={() => show([data.at_nanos - data.took_nanos / 10, end + data.took_nanos / 10], [0, Number.MAX_SAFE_INTEGER], "push")}>Zoom to it</button></p>
-      <h3>critical path{data.segments.length < data.of && `: the longest ${data.segments.length} of ${data.of} parts`}</h3>
+      <h3>critical path{data.segments.length < data.of && `: the longest ${count(data.segments.length)} of ${count(data.of)} parts`}</h3>
       <ol class="path">
         {data.segments.map((s) => (
           <li style={{ marginLeft: Math.min(s.depth, 4) * 10 + "px" }}>
