@@ -52,8 +52,7 @@ func (t *Tree) openMany(todo []opening, open int64, enough func() bool) bool {
 		return t.openAll(todo, open, enough)
 	}
 	some, parts, all := t.sampled(todo)
-	// What less than two of them weigh would be chance.
-	least := max(open/sampling/2, 2*(all.Weight/int64(len(some.Entries))), 1)
+	least := leastSampled(open, all, some)
 	if !some.openMany(parts, least, enough) {
 		return false
 	}
@@ -98,6 +97,12 @@ func (t *Tree) sampled(todo []opening) (some *Tree, parts []opening, all Sum) {
 		parts = append(parts, opening{o.call, first, end})
 	}
 	return &x, parts, all
+}
+
+// leastSampled returns the weight that calls have at least in a tree of some samples where they are to be opened, if in the whole they have as much as open.
+func leastSampled(open int64, all Sum, some *Tree) int64 {
+	// What less than two of them weigh would be chance.
+	return max(open/sampling/2, 2*(all.Weight/int64(max(1, len(some.Entries)))), 1)
 }
 
 // outline adds the calls to t that have been opened in some, a tree that had the same calls, without their entries. Those that weigh less than

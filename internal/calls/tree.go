@@ -113,14 +113,20 @@ func NewTree(m Measure, table *FrameTable, collapse bool) *Tree {
 // grow puts all samples into the tree and opens the calls that weigh at least a share of the whole. When enough, which may be nil, says so
 // before that is done, there is no tree, and grow returns false. With enough it takes one core.
 func (t *Tree) grow(share float64, enough func() bool) bool {
-	sum := t.enterAll()
-	t.positive = t.Before == nil && sum.Value == sum.Weight && sum.Weight < math.MaxInt64
+	sum := t.enter()
 	if !t.growFrom(leastOf(sum, share), enough) {
 		t.Nodes = nil
 		return false
 	}
 	t.addUp()
 	return true
+}
+
+// enter puts all samples that count at the root, and returns what they come to.
+func (t *Tree) enter() Sum {
+	sum := t.enterAll()
+	t.positive = t.Before == nil && sum.Value == sum.Weight && sum.Weight < math.MaxInt64
+	return sum
 }
 
 // growFrom does so with the samples that have been entered.
@@ -253,6 +259,11 @@ func (t *Tree) addUp() {
 	for i := range t.Nodes {
 		t.Sums[i] = t.Nodes[i].Flat
 	}
+	t.passUp()
+}
+
+// passUp adds the sum of each call to those of its callers.
+func (t *Tree) passUp() {
 	for i := len(t.Nodes) - 1; i > RootCall; i-- {
 		t.Sums[t.Nodes[i].Parent].add(&t.Sums[i])
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTreeOfManySamples compares trees that some of the samples, and some of those, were asked about first with trees of all samples,
-// level by level. Some are grown in steps, as pages do.
+// level by level. Some are grown in steps, and some only looked at, as pages do.
 func TestTreeOfManySamples(t *testing.T) {
 	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 40_000, Functions: 300}))
 	if err != nil {
@@ -52,6 +52,16 @@ func TestTreeOfManySamples(t *testing.T) {
 				}
 				want := grown(tree(), math.MaxInt)
 				n := strings.Count(want, "\n")
+				if name != "huge" { // where sums reach the limit
+					whole, glance := tree(), tree().Glance(1.0/120)
+					whole.grow(1.0/60, nil)
+					var all, wide strings.Builder
+					whole.printWide(&all, RootCall, leastOf(whole.Sums[RootCall], 1.0/60))
+					glance.printWide(&wide, RootCall, leastOf(whole.Sums[RootCall], 1.0/60))
+					if all.String() != wide.String() || strings.Count(all.String(), "\n") < 30 {
+						t.Errorf("%s, inverted %t, collapse %t, at a glance:\n%s\nwant\n%s", name, inverted, collapse, wide.String(), all.String())
+					}
+				}
 				for way, got := range map[string]string{"at once": grown(tree(), 20), "in steps": grown(tree(), 20, 1.0/10, 1.0/40)} {
 					if got != want || n < 100 {
 						t.Errorf("%s, inverted %t, collapse %t, %s: %d calls\n%s\nwant %d\n%s", name, inverted, collapse, way, strings.Count(got, "\n"), got, n, want)
@@ -73,5 +83,16 @@ func (t *Tree) printOpen(b *strings.Builder, at uint32, open int64) {
 	fmt.Fprintf(b, " %+v %d\n", c.Flat, c.End-c.First)
 	for _, to := range t.Calls(at) {
 		t.printOpen(b, to, open)
+	}
+}
+
+// printWide prints a call and those below it, as far as they weigh so much.
+func (t *Tree) printWide(b *strings.Builder, at uint32, open int64) {
+	c := &t.Nodes[at]
+	fmt.Fprintf(b, "%d %t %+v %+v\n", c.Frame, c.Inline(), t.Sums[at], c.Flat)
+	for _, to := range t.Calls(at) {
+		if t.Sums[to].Weight >= open {
+			t.printWide(b, to, open)
+		}
 	}
 }

@@ -37,6 +37,50 @@ func (q *queue) each(entries []Entry, from, to int, f func(entries []Entry, call
 	}
 }
 
+// Glance returns a tree of the calls that weigh at least a share of the whole, and of some thinner ones. It takes half of the time of Find. No
+// more calls can be opened in it, because it keeps no samples. A part of the samples tells which calls are wide: by chance, one that is
+// barely wide enough may have no calls below it.
+func (t *Tree) Glance(share float64) *Tree {
+	x := *t
+	sum := x.enter()
+	x.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
+	all := []opening{{RootCall, 0, uint32(len(x.Entries))}}
+	some, parts, picked := x.sampled(all)
+	least := leastSampled(leastOf(sum, share), picked, some)
+	some.openMany(parts, least, nil)
+	some.addUp()
+	x.outline(some, least)
+	q := newQueue(all)
+	slots := newCallIndex(x.Nodes)
+	var walkers []*walker
+	inParts(q.n, func() func(from, to int) {
+		w := newWalker(&x, slots)
+		w.lost = make([]Sum, len(x.Nodes))
+		walkers = append(walkers, w)
+		return func(from, to int) {
+			for i := from; i < to; i++ {
+				w.walk(&x.Entries[i], RootCall)
+			}
+		}
+	})
+	x.Entries, x.starts = nil, nil
+	x.Sums = make([]Sum, len(x.Nodes))
+	for _, w := range walkers {
+		w.tell()
+		for at := range w.lost {
+			x.Sums[at].add(&w.lost[at])
+		}
+	}
+	for i := range x.Nodes {
+		c := &x.Nodes[i]
+		if x.Sums[i].add(&c.Flat); !c.Opened {
+			c.Flat = Sum{} // nobody looked which of them end there
+		}
+	}
+	x.passUp()
+	return &x
+}
+
 // walkAll takes all entries of a queue from their calls to the last ones on their way that are there, and returns those that have
 // to go further. With enough it takes one core, and is not done when that says so meanwhile.
 func (t *Tree) walkAll(q *queue, enough func() bool) (lost []opening, done bool) {
@@ -167,6 +211,7 @@ type walker struct {
 	met   []met   // by call, what the entries met
 	flat  []Sum   // by call, of the entries that wait or end there
 	value []int64 // the same in a quarter of the memory, if the tree is positive
+	lost  []Sum   // by call, of the entries that have to go on from there; nil if they do
 	read  byte    // of what was fetched
 }
 
@@ -251,6 +296,9 @@ func (w *walker) walk(e *Entry, from uint32) uint32 {
 		}
 	}
 	if !there && s.Left > 0 {
+		if w.lost != nil {
+			t.Add(&w.lost[at], e.Sample)
+		}
 		return 2*at + 1
 	}
 	if w.value != nil {

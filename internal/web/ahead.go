@@ -78,8 +78,7 @@ type expected struct {
 
 // A sandwiching is an answer about callers in the making.
 type sandwiching struct {
-	key     string // of the question as it was resolved
-	subject string // the same of all that differ in how thin their calls may be
+	key string // of the question as it was resolved
 	*profileview.Sandwiching
 }
 
@@ -130,9 +129,7 @@ func (s *Server) makeAhead(next *expected, enough func() bool) {
 }
 
 func newSandwiching(in []*recording.Recording, q query.Query) *sandwiching {
-	any := q
-	any.Min, any.Limit = 0, 0
-	return &sandwiching{keyOf("sandwich", q, in), keyOf("sandwich", any, in), profileview.NewSandwiching(in, q)}
+	return &sandwiching{keyOf("sandwich", q, in), profileview.NewSandwiching(in, q)}
 }
 
 // sandwich answers with the callers and callees of a frame as pages paint them.
@@ -143,16 +140,10 @@ func (s *Server) sandwich(w http.ResponseWriter, r *http.Request) {
 	}
 	s.answer(w, r, "sandwich", func(in []*recording.Recording, q query.Query) (any, error) {
 		m := newSandwiching(in, painted(q))
-		if last := s.wide.Swap(nil); last != nil && last.subject == m.subject {
-			m.After(last.Sandwiching)
-		}
 		if next := s.next.Load(); next != nil {
 			if begun := next.making.Load(); begun != nil && begun.key == m.key {
 				m = begun
 			}
-		}
-		if q.Min >= firstPainted {
-			s.wide.Store(m) // of which all is asked for next
 		}
 		return m.Report()
 	})

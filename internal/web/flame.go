@@ -19,9 +19,9 @@ const (
 	minPainted = 1.0 / 2048
 	maxPainted = 20_000
 
-	// The first picture of a large profile has only calls that are some pixels wide, and the page asks for the others when that is on the
-	// screen: it takes half of the time.
-	firstPainted = 1.0 / 256
+	// The first picture of a large profile has only calls that are some pixels wide, though less than a name takes. The page asks for the others when
+	// that is on the screen. It takes half of the time.
+	firstPainted = 1.0 / 128
 
 	thinnestAhead = minPainted / 16 // that are opened before anybody asks
 
@@ -55,6 +55,9 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 		flames, err := s.flames(in, q)
 		if err != nil {
 			return nil, err
+		}
+		if n := in[0].Profile.NumSamples(); n >= firstFrom && q.Min >= firstPainted {
+			flames.Glance(q.Min)
 		}
 		return flames.Flame(painted(q))
 	})
@@ -113,11 +116,11 @@ func (s *Server) prepare(ctx context.Context, page string) {
 		defer done()
 		if in, q, err = open.Resolve(in, q); err == nil {
 			if f, err := s.flames(in, q); err == nil { // so will it with this error
-				share := painted(q).Min
-				if q.Min == 0 {
-					share = max(share, firstShare(in[0].Profile.NumSamples()))
+				if share := firstShare(in[0].Profile.NumSamples()); share > 0 && q.Min == 0 && q.Root == "" {
+					f.Glance(share)
+				} else {
+					f.Open(painted(q).Min)
 				}
-				f.Open(share)
 			}
 		}
 	}

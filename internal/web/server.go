@@ -62,7 +62,6 @@ type Server struct {
 	opening sync.Mutex // held while hone computes answers in advance
 	whole   atomic.Pointer[looked]
 	next    atomic.Pointer[expected]    // nil until a page expects to ask for something
-	wide    atomic.Pointer[sandwiching] // that a page has the wide calls of, and asks for the others next, or nil
 
 	graphing *graphing   // nil until it is begun; opening is held for it
 	idle     *time.Timer // fires when there were no requests for a while

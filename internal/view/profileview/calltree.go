@@ -28,7 +28,7 @@ func (f *Flames) CallTree(q query.Query) (*report.CallTree, error) {
 	if q.Depth > 0 && q.Min == 0 {
 		limits.Min = 0
 	}
-	flame, err := f.cut(q, limits)
+	flame, err := f.cut(f.tree, q, limits)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,8 @@ type Flames struct {
 	asking  atomic.Int32 // how many wait for mu
 	mu      sync.Mutex
 	tree    *calls.Tree
+	glance  *calls.Tree // of wide calls, before the tree is grown; or nil
+	share   float64     // of the whole, of the thinnest calls of glance
 	origins []report.Origin
 	named   []profile.Function
 	where   func(function string) report.FlamePlace // they are
@@ -131,6 +133,15 @@ func (f *Flames) Open(share float64) {
 	f.tree.Find("", share) // the root is always there
 }
 
+// Glance finds the calls that weigh at least a share of the whole, so that an answer about wide calls need not wait for the others.
+func (f *Flames) Glance(share float64) {
+	f.lock()
+	defer f.mu.Unlock()
+	if f.tree.Nodes == nil && (f.glance == nil || f.share > share) {
+		f.glance, f.share = f.tree.Glance(share), share
+	}
+}
+
 // manyCalls is how many calls there may be that nobody has asked for yet. A call takes some 100 bytes.
 const manyCalls = 1 << 18
 
@@ -168,12 +179,16 @@ func (f *Flames) lock() {
 func (f *Flames) Flame(q query.Query) (*report.Flame, error) {
 	f.lock()
 	defer f.mu.Unlock()
-	return f.cut(q, (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0))
+	limits := (&question{query: q}).trim(maxFlameCalls, minFlameShare, 0)
+	if f.glance != nil && f.tree.Nodes == nil && q.Root == "" && q.Depth == 0 && limits.Min >= f.share {
+		return f.cut(f.glance, q, limits)
+	}
+	f.glance = nil
+	return f.cut(f.tree, q, limits)
 }
 
-// cut returns the part of the tree that q asks for within limits, while the tree is locked.
-func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
-	t := f.tree
+// cut returns the part of a tree that q asks for within limits, while f is locked.
+func (f *Flames) cut(t *calls.Tree, q query.Query, limits calls.Trim) (*report.Flame, error) {
 	out := &report.Flame{
 		Head: f.head, Whole: f.whole, Before: f.before, Normalized: f.normalized, Inverted: t.Inverted,
 	}
@@ -181,16 +196,19 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	if q.Depth > 0 {
 		open = 1 // the levels below are opened one by one
 	}
-	root, err := t.Find(q.Root, open)
-	if err != nil {
-		return nil, err
+	root := uint32(calls.RootCall)
+	if t != f.glance {
+		var err error
+		if root, err = t.Find(q.Root, open); err != nil {
+			return nil, err
+		}
 	}
 	out.Below = int64(float64(t.Sums[root].Weight) * limits.Min)
 	for at := root; at != calls.RootCall; at = t.Nodes[at].Parent {
-		out.Path = append(out.Path, *f.node(at, q.Gone))
+		out.Path = append(out.Path, *f.node(t, at, q.Gone))
 	}
 	slices.Reverse(out.Path)
-	out.FlameTree = report.FlameTree{Root: f.node(root, q.Gone), Where: f.where}
+	out.FlameTree = report.FlameTree{Root: f.node(t, root, q.Gone), Where: f.where}
 	most := maxFlameDepth
 	if q.Depth > 0 {
 		most = min(q.Depth, most)
@@ -199,7 +217,7 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	var queue flameQueue
 	deep, seq := 0, 0
 	leave := func(parent *report.FlameNode, at uint32) {
-		parent.Left.Add(f.origins[t.Nodes[at].Frame], f.width(at, q.Gone))
+		parent.Left.Add(f.origins[t.Nodes[at].Frame], f.width(t, at, q.Gone))
 	}
 	add := func(at uint32, to *report.FlameNode, depth int) {
 		out.Accounted += to.Flat
@@ -224,7 +242,7 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 	add(root, out.Root, 0)
 	for len(queue) > 0 && (limits.Nodes == 0 || out.Shown < limits.Nodes) {
 		next := queue.pop()
-		n := f.node(next.call, q.Gone)
+		n := f.node(t, next.call, q.Gone)
 		next.parent.Children = append(next.parent.Children, n)
 		out.Shown++
 		add(next.call, n, next.depth)
@@ -244,8 +262,7 @@ func (f *Flames) cut(q query.Query, limits calls.Trim) (*report.Flame, error) {
 }
 
 // node returns a call as it is reported, without those below.
-func (f *Flames) node(at uint32, gone bool) *report.FlameNode {
-	t := f.tree
+func (f *Flames) node(t *calls.Tree, at uint32, gone bool) *report.FlameNode {
 	c, s := &t.Nodes[at], &t.Sums[at]
 	n := &report.FlameNode{Inline: c.Inline(), Flat: c.Flat.Value, Cum: s.Value}
 	if at != calls.RootCall {
@@ -263,9 +280,9 @@ func (f *Flames) node(at uint32, gone bool) *report.FlameNode {
 }
 
 // width returns how wide a call is painted.
-func (f *Flames) width(at uint32, gone bool) int64 {
-	switch s := &f.tree.Sums[at]; {
-	case f.tree.Before == nil:
+func (f *Flames) width(t *calls.Tree, at uint32, gone bool) int64 {
+	switch s := &t.Sums[at]; {
+	case t.Before == nil:
 		return s.Weight
 	case gone:
 		return s.Width

@@ -34,9 +34,6 @@ func NewSandwiching(in []*recording.Recording, q query.Query) *Sandwiching {
 	return &Sandwiching{in: in, query: q}
 }
 
-// After takes over what another sandwich found that is the same but for how thin its calls may be.
-func (x *Sandwiching) After(o *Sandwiching) { x.starts.Store(o.starts.Load()) }
-
 // A sandwiched is what a sandwich is made of.
 type sandwiched struct {
 	*question

@@ -249,7 +249,6 @@ export function useAhead(path: string, pairs: Pair[]): void {
 
 const manySamples = 100_000; // the callers of fewer take no time that anybody notices
 let expected = ""; // what the server was told last
-let expectedAt = 0;
 
 /** expectCallers has the server find the callers of a function while nobody asks for anything. */
 export function expectCallers(app: App, name: string): void {
@@ -258,15 +257,7 @@ export function expectCallers(app: App, name: string): void {
   const key = "/api/sandwich" + queryString(pairs);
   if (key === expected || kept.has(key)) return;
   expected = key;
-  expectedAt = performance.now();
   app.api.expect("/api/sandwich", pairs);
-}
-
-const foreseen = 500; // milliseconds in which the server finds most callers
-
-/** isExpected tells whether the server has probably made an answer that it was told to expect. */
-export function isExpected(path: string, pairs: Pair[]): boolean {
-  return path + queryString(pairs) === expected && performance.now() - expectedAt > foreseen;
 }
 
 const thoughtful = 200; // milliseconds; the second click of two comes sooner

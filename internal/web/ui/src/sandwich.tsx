@@ -6,7 +6,7 @@ import { ColorMode } from "./colors";
 import { FlameCanvas } from "./canvas";
 import { useFlagged } from "./advice";
 import { Choice, Legend, detailOf } from "./flame";
-import { asked, isExpected, recordingOf, useAnswer, useApp, useFirst } from "./data";
+import { asked, useAnswer, useApp } from "./data";
 import { percent, value } from "./format";
 import { useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
@@ -14,16 +14,13 @@ import { Model, Place, decode, frameAt, windowOf } from "./model";
 import { functionOf, nameOf } from "./names";
 import { Detail, Panel } from "./panel";
 import { Delta, Message, Nothing, Notes, Problem, useActions } from "./parts";
-import { get, go, put, queryString, state as latest, to } from "./state";
+import { get, go, put, state as latest, to } from "./state";
 import { PaletteContext } from "./theme";
 
 export function SandwichView() {
   const app = useApp();
   const name = get(app.state, "arg") || get(app.state, "ui.sel");
-  const pairs = asked(app, "sandwich", ["arg", name]);
-  const subject = queryString(pairs);
-  const share = useMemo(() => (app.api.embedded || isExpected("/api/sandwich", pairs) ? 0 : recordingOf(app)?.first ?? 0), [subject]);
-  const { data: answer, error, waiting } = useFirst<Sandwich>(name ? "/api/sandwich" : "", pairs, share, subject);
+  const { data: answer, error, waiting } = useAnswer<Sandwich>(name ? "/api/sandwich" : "", asked(app, "sandwich", ["arg", name]));
   const data = useMemo(() => answer && { ...answer, frame: { ...answer.frame, origin: answer.origin } }, [answer]);
   if (!name) return <Pick />;
   if (error && !waiting) return <Problem error={error} />;
