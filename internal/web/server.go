@@ -61,7 +61,7 @@ type Server struct {
 	saving  sync.Mutex // held while saved views change
 	opening sync.Mutex // held while hone computes answers in advance
 	whole   atomic.Pointer[looked]
-	next    atomic.Pointer[expected]    // nil until a page expects to ask for something
+	next    atomic.Pointer[expected] // nil until a page expects to ask for something
 
 	graphing *graphing   // nil until it is begun; opening is held for it
 	idle     *time.Timer // fires when there were no requests for a while
