@@ -372,7 +372,7 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 	if saysSafe().MatchString(g.docs[key]) {
 		return true
 	}
-	setting := g.setting(t, method, key)
+	setting := !g.locks(key) && (settings().MatchString(method) || g.setsFields(key) || permits().MatchString(method) && g.saysNothing(t, method))
 	switch safe, said := g.says(t, made); {
 	case said: // what is safe to use is not always safe to set up
 		return safe && (!setting || contents().MatchString(method))
@@ -384,40 +384,6 @@ func (g *guards) mayShare(t *types.TypeName, method, key, made string) bool {
 		return true
 	}
 	return compiled().MatchString(t.Name()) && uses().MatchString(method) || loggers().MatchString(t.Name()) && logs().MatchString(method)
-}
-
-// setting reports whether a method sets up the value that it is called on, which is done before goroutines share it. key is that of its
-// declaration.
-func (g *guards) setting(t *types.TypeName, method, key string) bool {
-	return !g.locks(key) && (settings().MatchString(method) || g.setsFields(key) || permits().MatchString(method) && g.saysNothing(t, method))
-}
-
-// givesKept reports whether a function returns what a variable of the package refers to: each caller gets the same value.
-func (g *guards) givesKept(key string) bool {
-	d := g.decls[key]
-	if d == nil {
-		return false
-	}
-	fn, ok := d.node.(*ast.FuncDecl)
-	if !ok || fn.Body == nil || fn.Recv != nil {
-		return false
-	}
-	found := false
-	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.ReturnStmt:
-			found = found || slices.ContainsFunc(n.Results, func(e ast.Expr) bool {
-				if u, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && u.Op == token.AND {
-					e = u.X
-				}
-				return g.ofPackage(e)
-			})
-		}
-		return !found
-	})
-	return found
 }
 
 // owns reports whether the package declares a type.

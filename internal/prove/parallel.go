@@ -284,7 +284,7 @@ func (w *parallelWriter) own(sound map[*target][]*worker.Program) {
 		for _, p := range sound[t][:min(each, len(sound[t]))] {
 			if slices.ContainsFunc(p.Steps, func(s worker.Step) bool {
 				e := w.entries[s.Func]
-				return !e.method && e.key != "" && e != t.entry && w.guards.settings(e.key) || w.setsKept(p, s)
+				return !e.method && e.key != "" && e != t.entry && w.guards.settings(e.key)
 			}) {
 				continue
 			}
@@ -302,21 +302,6 @@ func (w *parallelWriter) own(sound map[*target][]*worker.Program) {
 	if len(calls) > 0 {
 		w.groups = append(w.groups, parallelGroup{calls: calls, ends: ends})
 	}
-}
-
-// setsKept reports whether a step sets up a value that the package keeps, such as its standard logger. That is a setting of the package.
-func (w *parallelWriter) setsKept(p *worker.Program, s worker.Step) bool {
-	e := w.entries[s.Func]
-	if !e.method || len(s.Args) == 0 || s.Args[0].Kind != worker.Ref {
-		return false
-	}
-	from := int(s.Args[0].Int >> 8)
-	if from < 0 || from >= len(p.Steps) || !w.guards.givesKept(w.entries[p.Steps[from].Func].key) {
-		return false
-	}
-	named, ok := types.Unalias(base(e.params[0])).(*types.Named)
-	method := e.name[strings.LastIndexByte(e.name, '.')+1:]
-	return ok && w.guards.owns(named.Obj()) && !contents().MatchString(method) && w.guards.setting(named.Origin().Obj(), method, e.key)
 }
 
 func (w *parallelWriter) add(to []int, c ParallelCall) []int {

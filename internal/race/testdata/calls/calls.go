@@ -192,16 +192,3 @@ func (w *Writer) Print(args ...any) {
 	defer w.mu.Unlock()
 	w.len += len(text)
 }
-
-// A Meter counts in some unit. Std returns the one that the whole program uses, whose unit is set before there are goroutines.
-type Meter struct{ unit string }
-
-var meter = &Meter{}
-
-func Std() *Meter { return meter }
-
-// SetUnit sets the unit.
-func (m *Meter) SetUnit(s string) { m.unit = s }
-
-// Unit returns it.
-func (m *Meter) Unit() string { return m.unit }
