@@ -69,7 +69,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go func() { // not waited for, like computations of requests when the server ends
 		select {
 		case <-s.opened:
-			s.prepare(ctx, s.first)
+			s.mu.RLock()
+			page := s.first
+			s.mu.RUnlock()
+			s.prepare(ctx, page)
 		case <-ctx.Done():
 		}
 	}()

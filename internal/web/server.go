@@ -43,7 +43,7 @@ type Options struct {
 
 // A Server answers for recordings.
 type Server struct {
-	mu    sync.RWMutex // guards in and described
+	mu    sync.RWMutex // guards in, described and first
 	in    []*recording.Recording
 	taken int64 // bytes of uploaded files
 	known known
@@ -181,7 +181,9 @@ func (s *sources) Find(file, function string, line int) (recording.Text, error) 
 
 // URL returns the address of the first page, with the token. Serve prepares that page.
 func (s *Server) URL(l net.Listener, page string) string {
+	s.mu.Lock()
 	s.first = page
+	s.mu.Unlock()
 	sep := "?"
 	if strings.Contains(page, "?") {
 		sep = "&"
