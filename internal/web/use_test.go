@@ -358,7 +358,7 @@ func TestPageByKeys(t *testing.T) {
 	// The first match is selected, and the keys of a frame act on it.
 	p.search()
 	p.wait(`document.activeElement?.type === "search"`)
-	press("handle")
+	press("main.handle")
 	p.wait(`/^[0-9.]+% matched/.test(document.querySelector(".matched")?.innerText ?? "")`)
 	press(kb.Enter)
 	p.wait(`new URLSearchParams(location.search).get("ui.sel") === "main.handle"`)

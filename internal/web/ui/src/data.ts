@@ -218,8 +218,15 @@ export function useFirst<T>(path: string, pairs: Pair[], share: number, subject:
   const shown = useRef<Answer<T> | undefined>(undefined);
   if (now.data !== undefined) shown.current = now;
   const there = !all && first.data !== undefined && !first.waiting;
-  useEffect(() => {
-    if (there) void idle().then(() => setSeen(subject));
+  useLayoutEffect(() => {
+    if (!there) return;
+    following++;
+    tell();
+    void idle().then(() => setSeen(subject));
+    return () => {
+      following--;
+      tell();
+    };
   }, [there, subject]);
   return now.data !== undefined || now.error || !shown.current ? now : { ...shown.current, waiting: true };
 }
@@ -281,12 +288,18 @@ export function useExpected(): void {
 }
 
 let asking = 0;
+let following = 0; // answers that are asked for when the ones before are on the screen
 const watchers = new Set<(n: number) => void>();
 
 function busy(d: number): void {
   asking += d;
-  document.documentElement.dataset.asking = String(asking); // for those who wait for the page to be done
+  tell();
   for (const w of watchers) w(asking);
+}
+
+/** tell says how much is awaited, for those who wait for the page to be done. */
+function tell(): void {
+  document.documentElement.dataset.asking = String(asking + following);
 }
 
 /** idle waits until no answer is awaited and what came is painted, for what has time until then. */
