@@ -37,7 +37,7 @@ func TestDoMakesKeysConcurrently(t *testing.T) {
 	})
 }
 
-// TestDoForgetsErrors holds that an error, or a panic, is for those who wait for it and nobody else.
+// TestDoForgetsErrors checks that only the callers that wait for a computation get its error or panic.
 func TestDoForgetsErrors(t *testing.T) {
 	c := New[string, int](8, nil)
 	broken := errors.New("broken")

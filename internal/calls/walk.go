@@ -74,15 +74,15 @@ func (t *Tree) Glance(share float64) *Tree {
 	for i := range x.Nodes {
 		c := &x.Nodes[i]
 		if x.Sums[i].add(&c.Flat); !c.Opened {
-			c.Flat = Sum{} // nobody looked which of them end there
+			c.Flat = Sum{} // closed calls do not know which entries end there
 		}
 	}
 	x.passUp()
 	return &x
 }
 
-// walkAll takes all entries of a queue from their calls to the last ones on their way that are there, and returns those that have
-// to go further. With enough it takes one core, and is not done when that says so meanwhile.
+// walkAll moves all entries of a queue down their stacks, as far as the tree has calls for them. It returns the entries that need calls which the
+// tree does not have yet. With enough, it uses one core, and stops with done false when enough returns true.
 func (t *Tree) walkAll(q *queue, enough func() bool) (lost []opening, done bool) {
 	slots := newCallIndex(t.Nodes)
 	rest := make([]uint32, q.n)
@@ -114,8 +114,8 @@ func (t *Tree) walkAll(q *queue, enough func() bool) (lost []opening, done bool)
 	return t.sortBy(q, rest, max(1, len(walkers))), true
 }
 
-// sortBy puts the entries of a queue in the order of the calls where they rest, within each opening. rest is twice the call, plus one for
-// those that have to go further, which come after the others. It returns these.
+// sortBy sorts the entries of each opening in the queue by the call that they have reached. rest has twice the number of that call for each entry, plus
+// one if the entry needs a call that the tree does not have yet. Those entries come last in their call, and sortBy returns them.
 func (t *Tree) sortBy(q *queue, rest []uint32, cores int) (lost []opening) {
 	places := make([][]uint32, cores) // by part of the queue: how many rest somewhere, and then the place of the next one
 	inRanges(q.n, cores, func(part, from, to int) {
@@ -212,7 +212,7 @@ type walker struct {
 	flat  []Sum   // by call, of the entries that wait or end there
 	value []int64 // the same in a quarter of the memory, if the tree is positive
 	lost  []Sum   // by call, of the entries that have to go on from there; nil if they do
-	read  byte    // of what was fetched
+	read  byte    // result of fetch, kept so that the compiler does not drop the reads
 }
 
 // A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
