@@ -3,6 +3,7 @@
 // have. What the pointer and the arrow keys do changes two rows, and no more than those are painted. Writing into boxes takes
 // longer than painting them, so what does not fit into a frame is written in the next one.
 
+import { Band, Bands, Ink, blend, forgetInks, inkOf } from "./bands";
 import { ColorMode, Palette, changeColor, colorsOf, isDark, isForced } from "./colors";
 import { percent } from "./format";
 import { Model, Place, Rest, Row, Window, framesOf, from } from "./model";
@@ -45,7 +46,7 @@ export interface Surface {
   rows: number;
 }
 
-// A Layer is boxes of one color, each by left, top and width. Changing the color takes longer than painting a box.
+// A Layer is boxes, each by left, top and width.
 type Layer = number[];
 
 interface Text {
@@ -56,13 +57,9 @@ interface Text {
   most: number | undefined; // how wide it may be
 }
 
+// What is painted over the boxes, and needs more than a line of pixels for each row.
 interface Layers {
-  runs: Layer; // of what is narrow, where the reader has chosen the colors
-  full: Map<string, Layer>; // by color
-  grounds: Layer; // of boxes with room for an edge right of them and below them
-  hairs: Layer; // right of boxes that are too narrow for an edge
-  pale: Map<string, Layer>; // what a search did not find
-  found: Layer;
+  outlines: Layer; // of all boxes, where the reader has chosen the colors
   picked: Layer; // of the function that is selected
   flags: Layer; // of functions with findings
   news: Layer;
@@ -77,7 +74,7 @@ interface Layers {
 interface Run {
   left: number;
   end: number;
-  color: string;
+  color: Ink;
   weight: number;
   hit: boolean;
 }
@@ -121,7 +118,7 @@ function setFont(ctx: CanvasRenderingContext2D, font: string): void {
 
 /** A Brush keeps what painting the same model again can use: colors and labels of frames, and what was painted last. */
 export class Brush {
-  private colors: string[] = []; // of frames
+  private colors: Ink[] = []; // of frames
   private readonly labels = new Map<number, string>();
   private key = "";
   private last: { s: Surface; w: Window; look: Look } | undefined;
@@ -190,56 +187,37 @@ export class Brush {
 
   private prepare(look: Look): void {
     const key = look.mode + look.palette.paper;
-    if (this.key === key) return;
+    const chosen = isForced(look.palette); // by the reader, who can change them
+    if (chosen) forgetInks();
+    if (this.key === key && !chosen) return;
     this.key = key;
-    this.colors = colorsOf(look.palette, look.mode, this.model.frames);
+    this.colors = colorsOf(look.palette, look.mode, this.model.frames).map(inkOf);
   }
 
-  // Boxes are put in layers of one color first. Their edges lie between pixels of the screen, so that neighbors do not
-  // blend, and those that are too narrow for a gap become one.
+  // Edges lie between pixels of the screen, so that neighbors do not blend.
   private lines(s: Surface, lines: number[], w: Window, scale: number, look: Look): void {
     const { ctx } = s;
     const p = look.palette;
     const outlined = isForced(p);
     const height = rowHeight - 1;
-    const to: Layers = { runs: [], grounds: [], hairs: [], full: new Map(), pale: new Map(), found: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [], smallStrong: [], smallWeak: [] };
+    const to: Layers = { outlines: [], picked: [], flags: [], news: [], gone: [], strong: [], weak: [], smallStrong: [], smallWeak: [] };
+    const bands = new Bands(Math.round(s.width * s.ratio), lines.length, s.ratio, inkOf(p.paper));
     for (const d of lines) {
+      const band = bands.next();
       const r = this.model.rows[w.top.row + d];
-      if (r) this.line(s, r, d, w, scale, look, outlined, to);
-      if (d > 0 && r?.rest) this.rest(s, r.rest, this.model.rows[w.top.row + d - 1], d, w, scale, look, to);
+      if (!band || !r) continue;
+      this.line(s, r, d, w, scale, look, outlined, band, to);
+      if (d > 0 && r.rest) this.rest(s, r.rest, this.model.rows[w.top.row + d - 1], d, w, scale, look, band, to);
     }
-    // Edges are what boxes leave of a ground below them, which is one for all neighbors. It takes half of the time that boxes with
-    // two edges each take.
-    if (p.edge !== "") {
-      ctx.fillStyle = p.edge;
-      fill(ctx, to.grounds, 0, rowHeight);
-    }
-    ctx.fillStyle = p.run;
-    fill(ctx, to.runs, 0, height);
-    for (const [color, boxes] of to.full) {
-      ctx.fillStyle = color;
-      fill(ctx, boxes, 0, height);
-    }
-    ctx.globalAlpha = p.fade;
-    for (const [color, boxes] of to.pale) {
-      ctx.fillStyle = color;
-      fill(ctx, boxes, 0, height);
-    }
-    ctx.globalAlpha = 1;
-    ctx.globalAlpha = hairline;
-    ctx.fillStyle = p.edge || p.paper;
-    fill(ctx, to.hairs, 0, height);
-    ctx.globalAlpha = 1;
+    bands.draw(ctx, lines.map((d) => lineTop(s, look, d)), rowHeight, height, 3, inkOf(p.accent));
     if (outlined) {
       ctx.strokeStyle = p.text;
       ctx.lineWidth = 1;
-      for (const boxes of [...to.full.values(), ...to.pale.values()]) outline(ctx, boxes, 0.5, height);
+      outline(ctx, to.outlines, 0.5, height);
     }
     for (const [boxes, rising] of [[to.news, true], [to.gone, false]] as const) {
       for (let i = 0; i < boxes.length; i += 3) hatch(ctx, boxes[i], boxes[i + 1], boxes[i + 2], height, p, rising);
     }
-    ctx.fillStyle = p.accent;
-    fill(ctx, to.found, height - 3, 3);
     ctx.fillStyle = p.text;
     for (let i = 0; i < to.flags.length; i += 3) corner(ctx, to.flags[i] + to.flags[i + 2], to.flags[i + 1]);
     this.unwritten.push(
@@ -252,31 +230,26 @@ export class Brush {
   }
 
   // Called for each row, so that it is compiled after a frame or two.
-  private line(s: Surface, r: Row, d: number, w: Window, scale: number, look: Look, outlined: boolean, to: Layers): void {
+  private line(s: Surface, r: Row, d: number, w: Window, scale: number, look: Look, outlined: boolean, band: Band, to: Layers): void {
     const { width, ratio } = s;
     const y = lineTop(s, look, d);
     const p = look.palette;
     const height = rowHeight - 1;
     const least = 1 / ratio;
-    let layer: Layer | undefined; // of the box before, if another may join it
-    let end = -1; // of the box before
+    const paper = inkOf(p.paper);
+    const all = inkOf(p.all);
+    const edge = inkOf(p.edge || p.paper);
+    const narrow = inkOf(p.run);
+    let end = -Infinity; // of what is narrow, when nothing else came after it
     let run: Run | undefined;
     const searching = look.wanted !== undefined;
     const picked = look.selected === "" ? undefined : this.of(look.selected);
     const flush = (limit: number): void => {
       if (!run) return;
       const { left, color, hit } = run;
-      const wide = Math.min(run.end, limit) - left;
-      if (hit && searching) to.found.push(left, y, Math.max(wide, least));
-      if (wide > 0) {
-        const layers = hit ? to.full : to.pale;
-        let boxes = layers.get(color);
-        if (!boxes) layers.set(color, (boxes = []));
-        if (layer === boxes && left === end) boxes[boxes.length - 1] += wide;
-        else boxes.push(left, y, wide);
-        layer = boxes;
-        end = left + wide;
-      }
+      const right = Math.min(run.end, limit);
+      if (hit && searching) band.mark(left, Math.max(right, left + least));
+      if (right > left) band.box(left, right, hit ? color : blend(paper, color, p.fade));
       run = undefined;
     };
     for (let i = from(r, w.x0); i < r.n; i++) {
@@ -289,7 +262,7 @@ export class Brush {
       const hit = look.wanted === undefined || (f >= 0 && look.wanted[f] === 1);
       const before = r.before?.[i];
       const changes = look.mode === "change" && before !== undefined;
-      const color = changes ? changeColor(p, before, r.cum[i]) : f < 0 ? p.all : this.colors[f];
+      const color = changes ? inkOf(changeColor(p, before, r.cum[i])) : f < 0 ? all : this.colors[f];
       if (exact - Math.max(0, x) < 1 && !outlined) {
         if (run && left < run.end) {
           if (run.color === color) run.weight += r.w[i];
@@ -308,34 +281,21 @@ export class Brush {
       }
       flush(left);
       if (exact - Math.max(0, x) < 1) {
-        if (hit && searching) to.found.push(left, y, Math.max(right - left, 2)); // no fill tells them apart here
-        const { runs } = to;
-        const at = runs.length - 3;
-        if (layer === runs && left - end <= 1) runs[at + 2] = Math.max(runs[at + 2], right - runs[at]);
-        else runs.push(left, y, Math.max(right - left, least));
-        layer = runs;
+        if (hit && searching) band.mark(left, Math.max(right, left + 2)); // no color tells them apart here
+        band.box(left - end <= 1 ? end : left, Math.max(right, left + least), narrow);
         end = Math.max(right, left + least);
         continue;
       }
-      const layers = hit ? to.full : to.pale;
-      let boxes = layers.get(color);
-      if (!boxes) layers.set(color, (boxes = []));
+      end = -Infinity;
       // A gap tells neighbors apart, where there is room for one.
       const gap = right - left > 4 ? 1 : 0;
       const box = right - left - gap;
-      if (layer === boxes && left === end && gap === 0 && !outlined) boxes[boxes.length - 1] += box;
-      else boxes.push(left, y, box);
-      layer = gap === 0 ? boxes : undefined;
-      end = right;
-      if (p.edge !== "" && hit && gap > 0) {
-        const { grounds } = to;
-        const at = grounds.length - 3;
-        if (at >= 0 && grounds[at + 1] === y && grounds[at] + grounds[at + 2] === left) grounds[at + 2] += right - left;
-        else grounds.push(left, y, right - left);
-      }
-      if (gap === 0 && hit && !outlined && right - left >= 3 * least) to.hairs.push(right - least, y, least);
+      if (p.edge !== "" && hit && gap > 0) band.edge(left, right, edge);
+      band.box(left, left + box, hit ? color : blend(paper, color, p.fade));
+      if (gap === 0 && hit && !outlined && right - left >= 3 * least) band.hair(right, edge, hairline);
+      if (outlined) to.outlines.push(left, y, box);
       if (changes && (before === 0) !== (r.cum[i] === 0)) (before === 0 ? to.news : to.gone).push(left, y, box);
-      if (hit && look.wanted !== undefined) to.found.push(left, y, box);
+      if (hit && searching) band.mark(left, left + box);
       const flagged = f >= 0 && look.flagged?.[f] === 1 && box > flag;
       if (flagged) to.flags.push(left, y, box);
       if (box >= leastText) {
@@ -354,16 +314,12 @@ export class Brush {
 
   // The small calls that an answer leaves out are as pale as what a search did not find. By origin, a box is cut into parts as wide as the
   // calls of each origin in it are together; otherwise it has the color of the caller.
-  private rest(s: Surface, rest: Rest, above: Row, d: number, w: Window, scale: number, look: Look, to: Layers): void {
+  private rest(s: Surface, rest: Rest, above: Row, d: number, w: Window, scale: number, look: Look, band: Band, to: Layers): void {
     const p = look.palette;
     const y = lineTop(s, look, d);
     const edge = (x: number) => Math.round(Math.min(s.width, Math.max(0, (x - w.x0) * scale)) * s.ratio) / s.ratio;
     const origins = this.model.frames.origins;
-    const put = (layers: Map<string, Layer>, color: string, left: number, wide: number) => {
-      const boxes = layers.get(color);
-      if (boxes) boxes.push(left, y, wide);
-      else layers.set(color, [left, y, wide]);
-    };
+    const pale = (left: number, right: number, ink: Ink) => band.wash(left, right, ink, p.fade);
     for (let i = 0; i < rest.x.length; i++) {
       if ((rest.x[i] - w.x0) * scale >= s.width || rest.x[i] >= w.x1) break;
       const left = edge(rest.x[i]);
@@ -375,10 +331,11 @@ export class Brush {
       if (of.length > 0) {
         for (let k = 0, x = rest.x[i]; k < of.length; k += 2) {
           const [from, till] = [edge(x), Math.min(end, edge((x += of[k + 1])))];
-          if (till > from) put(to.pale, p.origin[origins[of[k]] ?? "other"], from, till - from);
+          if (till > from) pale(from, till, inkOf(p.origin[origins[of[k]] ?? "other"]));
         }
-      } else if (f < 0) put(to.full, p.all, left, box); // which is pale already
-      else put(to.pale, look.mode === "change" && above.before ? p.same : this.colors[f], left, box);
+      } else if (f < 0) band.box(left, end, inkOf(p.all)); // which is pale already
+      else pale(left, end, look.mode === "change" && above.before ? inkOf(p.same) : this.colors[f]);
+      if (isForced(p)) to.outlines.push(left, y, box);
       const text = `small calls ${percent(rest.w[i], this.model.width)}`;
       const texts = f < 0 && of.length === 0 ? to.strong : to.weak;
       if (box >= leastRestText && measure(s.ctx, text) <= box - 2 * padding) texts.push({ text, x: left + padding, y: y + (rowHeight - 1) / 2 + 0.5, line: d, most: undefined });
@@ -477,10 +434,6 @@ function lineTop(s: Surface, look: Look, d: number): number {
 /** alike tells whether two plain objects have the same in all fields. */
 function alike<T extends object>(a: T, b: T): boolean {
   return (Object.keys(b) as (keyof T)[]).every((k) => Object.is(a[k], b[k]));
-}
-
-function fill(ctx: CanvasRenderingContext2D, boxes: Layer, down: number, height: number): void {
-  for (let i = 0; i < boxes.length; i += 3) ctx.fillRect(boxes[i], boxes[i + 1] + down, boxes[i + 2], height);
 }
 
 function outline(ctx: CanvasRenderingContext2D, boxes: Layer, inset: number, height: number): void {
