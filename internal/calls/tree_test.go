@@ -17,7 +17,7 @@ func TestTreeOfManySamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := NewFrameTable(p, Detail{Function: true}, nil)
+	functions, files := NewFrameTable(p, Detail{Function: true}, nil), NewFrameTable(p, Detail{file: true}, nil)
 	plain := p.Values(0)
 	signed, huge, before := make([]int64, len(plain)), make([]int64, len(plain)), make([]int64, len(plain))
 	for i, v := range plain {
@@ -43,10 +43,13 @@ func TestTreeOfManySamples(t *testing.T) {
 		return b.String()
 	}
 	for _, inverted := range []bool{false, true} {
-		for _, collapse := range []bool{false, true} {
+		for what, by := range map[string]struct {
+			table    *FrameTable
+			collapse bool
+		}{"functions": {functions, false}, "functions collapsed": {functions, true}, "files collapsed": {files, true}} {
 			for name, values := range map[string][2][]int64{"plain": {plain}, "signed": {signed}, "huge": {huge}, "diff": {plain, before}} {
 				tree := func() *Tree {
-					x := NewTree(Measure{Profile: p}, table, collapse)
+					x := NewTree(Measure{Profile: p}, by.table, by.collapse)
 					x.Inverted, x.Values, x.Before = inverted, values[0], values[1]
 					return x
 				}
@@ -59,16 +62,48 @@ func TestTreeOfManySamples(t *testing.T) {
 					whole.printWide(&all, RootCall, leastOf(whole.Sums[RootCall], 1.0/60))
 					glance.printWide(&wide, RootCall, leastOf(whole.Sums[RootCall], 1.0/60))
 					if all.String() != wide.String() || strings.Count(all.String(), "\n") < 30 {
-						t.Errorf("%s, inverted %t, collapse %t, at a glance:\n%s\nwant\n%s", name, inverted, collapse, wide.String(), all.String())
+						t.Errorf("%s, inverted %t, %s, at a glance:\n%s\nwant\n%s", name, inverted, what, wide.String(), all.String())
 					}
 				}
 				for way, got := range map[string]string{"at once": grown(tree(), 20), "in steps": grown(tree(), 20, 1.0/10, 1.0/40)} {
 					if got != want || n < 100 {
-						t.Errorf("%s, inverted %t, collapse %t, %s: %d calls\n%s\nwant %d\n%s", name, inverted, collapse, way, strings.Count(got, "\n"), got, n, want)
+						t.Errorf("%s, inverted %t, %s, %s: %d calls\n%s\nwant %d\n%s", name, inverted, what, way, strings.Count(got, "\n"), got, n, want)
 					}
 				}
 			}
 		}
+	}
+}
+
+// TestRecursionAcrossRoots has stacks whose root, the outermost locations that many share, ends amid recursive calls. What comes after those is
+// not the same for all, though collapsing has to look at it.
+func TestRecursionAcrossRoots(t *testing.T) {
+	defer func(was int) { walkedFrom = was }(walkedFrom)
+	walkedFrom = 20
+	var stacks strings.Builder
+	for i := range profile.RootDepth - 2 {
+		fmt.Fprintf(&stacks, "outer%d;", i)
+	}
+	outer := stacks.String() + "recursive;recursive;"
+	stacks.Reset()
+	for i := range 20_000 {
+		if i > 500 && i < 1000 {
+			fmt.Fprintf(&stacks, "%srare%d;leaf%d 1\n", outer, i, i)
+		} else {
+			fmt.Fprintf(&stacks, "%swide;leaf%d 1\n", outer, i)
+		}
+	}
+	p, err := profile.ParseBytes([]byte(stacks.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := NewTree(Measure{Profile: p}, NewFrameTable(p, Detail{Function: true}, nil), true)
+	at, err := x.Find("", 1.0/100)
+	for err == nil && x.Sums[at].Weight == x.Sums[RootCall].Weight {
+		at = x.Calls(at)[0]
+	}
+	if name, n := x.Text(x.Nodes[at].Frame), x.Sums[at].Value; err != nil || name != "wide" || n != 19_501 {
+		t.Errorf("the widest call below all is %s with %d samples (%v), want wide with 19501", name, n, err)
 	}
 }
 

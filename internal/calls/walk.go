@@ -328,7 +328,8 @@ func (w *walker) enter(s *strand, stack *profile.Stack) (at uint32, opened, ther
 	for there && opened && (s.Left > end || s.line > 0) {
 		at, opened, there = w.step(at, s, stack)
 	}
-	if s.Left > end || s.Left == end && s.line == 0 { // else it depended on what is beyond the root
+	// Else it depended on what is beyond the root. So may there: who steps over recursive calls looks at the one after them.
+	if (s.Left > end || s.Left == end && s.line == 0) && (there || !w.t.Collapse) {
 		*way = rootWay{to: at, taken: depth - s.Left, line: s.line, known: true, opened: opened, there: there}
 	}
 	return at, opened, there
