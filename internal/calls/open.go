@@ -1,9 +1,7 @@
 package calls
 
 import (
-	"cmp"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -30,45 +28,35 @@ func (t *Tree) OpenCalls(calls []uint32, open int64, enough func() bool) {
 	for i, at := range calls {
 		todo[i] = t.waiting(at)
 	}
-	if enough == nil {
-		t.openMany(todo, open, nil)
-	} else {
-		t.openAll(todo, open, enough)
-	}
+	t.openAll(todo, open, enough)
 	t.addUp()
 }
 
 // walkedFrom is from how many entries on it pays to find out with some of them which calls will open. Tests do so with fewer.
 var walkedFrom = 1 << 14
 
-// openMany takes entries on to the calls below, and further where those weigh at least open. Some of the entries tell which
+// growFrom opens the calls that weigh at least open, from the root on, with all entries there. Some of the entries tell which
 // calls will open, and a little more; of those, some tell the same, until they are few. All of them then go through those
 // calls, as many at a time as there are cores, and little is left to do for them. When enough, which may be nil, says so before that is done,
 // it returns false, and the tree is of no use.
-func (t *Tree) openMany(todo []opening, open int64, enough func() bool) bool {
-	slices.SortFunc(todo, func(a, b opening) int { return cmp.Compare(a.first, b.first) })
-	q := newQueue(todo)
-	if q.n <= walkedFrom {
-		return t.openAll(todo, open, enough)
+//
+// Calls that are opened later do not gain from this: fewer entries wait there, and most of their stacks have been read lately.
+func (t *Tree) growFrom(open int64, enough func() bool) bool {
+	t.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
+	if len(t.Entries) <= walkedFrom {
+		return t.openAll([]opening{{RootCall, 0, uint32(len(t.Entries))}}, open, enough)
 	}
-	some, parts, all := t.sampled(todo)
-	least := leastSampled(open, all, some)
-	if !some.openMany(parts, least, enough) {
+	some, picked := t.sampled()
+	least := leastSampled(open, picked, some)
+	if !some.growFrom(least, enough) {
 		return false
 	}
-	some.addUp()
-	for _, o := range todo {
-		if c := &t.Nodes[o.call]; !c.Opened {
-			c.Opened, c.Flat, c.End = true, Sum{}, c.First
-		}
-	}
-	before := len(t.Nodes)
 	t.outline(some, least)
-	left, done := t.walkAll(q, enough)
+	left, done := t.walkAll(enough)
 	if !done {
 		return false
 	}
-	for at := before; at < len(t.Nodes); at++ {
+	for at := 1; at < len(t.Nodes); at++ {
 		if c := &t.Nodes[at]; !c.Opened && c.Flat.Weight >= open {
 			left = append(left, t.waiting(uint32(at)))
 		}
@@ -78,25 +66,16 @@ func (t *Tree) openMany(todo []opening, open int64, enough func() bool) bool {
 
 const sampling = 32 // one of so many entries tells which calls will open
 
-// sampled returns a tree of the same calls where only some of the entries are to be opened, and what they come to. It has no other entries.
-func (t *Tree) sampled(todo []opening) (some *Tree, parts []opening, all Sum) {
+// sampled returns a tree of some of the entries, which has no calls yet, and what they come to.
+func (t *Tree) sampled() (some *Tree, picked Sum) {
 	x := *t
-	x.Nodes, x.Sums, x.Entries = slices.Clone(t.Nodes), nil, nil
-	skip := uint32(0) // across openings, so that many with few entries are not all left out
-	for _, o := range todo {
-		first := uint32(len(x.Entries))
-		at := o.first + skip
-		for ; at < o.end; at += sampling {
-			x.Entries = append(x.Entries, t.Entries[at])
-			t.Add(&all, t.Entries[at].Sample)
-		}
-		skip = at - o.end
-		end := uint32(len(x.Entries))
-		c := &x.Nodes[o.call]
-		c.First, c.End = first, end
-		parts = append(parts, opening{o.call, first, end})
+	x.Nodes, x.Sums = nil, nil
+	x.Entries = make([]Entry, 0, len(t.Entries)/sampling+1)
+	for at := 0; at < len(t.Entries); at += sampling {
+		x.Entries = append(x.Entries, t.Entries[at])
+		t.Add(&picked, t.Entries[at].Sample)
 	}
-	return &x, parts, all
+	return &x, picked
 }
 
 // leastSampled returns the weight that calls have at least in a tree of some samples where they are to be opened, if in the whole they have as much as open.
@@ -105,16 +84,12 @@ func leastSampled(open int64, all Sum, some *Tree) int64 {
 	return max(open/sampling/2, 2*(all.Weight/int64(max(1, len(some.Entries)))), 1)
 }
 
-// outline adds the calls to t that have been opened in some, a tree that had the same calls, without their entries. Those that weigh less than
-// open are closed.
+// outline adds the calls of some, a tree of the same profile, to the root of t, without their entries. Those that weigh less than open are
+// closed.
 func (t *Tree) outline(some *Tree, open int64) {
-	before := len(t.Nodes)
+	some.addUp()
 	number := make([]uint32, len(some.Nodes)) // in t
-	for at := range some.Nodes {
-		if at < before {
-			number[at] = uint32(at)
-			continue
-		}
+	for at := 1; at < len(some.Nodes); at++ {
 		c := some.Nodes[at]
 		c.Parent = number[c.Parent]
 		above := &t.Nodes[c.Parent]

@@ -129,12 +129,6 @@ func (t *Tree) enter() Sum {
 	return sum
 }
 
-// growFrom does so with the samples that have been entered.
-func (t *Tree) growFrom(open int64, enough func() bool) bool {
-	t.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
-	return t.openMany([]opening{{RootCall, 0, uint32(len(t.Entries))}}, open, enough)
-}
-
 // enterAll puts all samples that count at the root, and returns what they come to.
 func (t *Tree) enterAll() (all Sum) {
 	if t.partial {

@@ -2,40 +2,9 @@ package calls
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/hone-perf/hone/internal/profile"
 )
-
-// A queue is the entries of several openings, one after the other.
-type queue struct {
-	openings []opening
-	begins   []int // of each opening in the queue
-	n        int   // entries
-}
-
-func newQueue(openings []opening) *queue {
-	q := &queue{openings: openings, begins: make([]int, len(openings))}
-	for i, o := range openings {
-		q.begins[i] = q.n
-		q.n += int(o.end - o.first)
-	}
-	return q
-}
-
-// each calls f with the entries from one place in the queue to another, the call where they are, and the place of the first of them.
-func (q *queue) each(entries []Entry, from, to int, f func(entries []Entry, call uint32, at int)) {
-	i, _ := slices.BinarySearch(q.begins, from+1)
-	for i--; from < to; i++ {
-		o := q.openings[i]
-		first := o.first + uint32(from-q.begins[i])
-		n := min(int(o.end-first), to-from)
-		if n > 0 {
-			f(entries[first:][:n], o.call, from)
-		}
-		from += n
-	}
-}
 
 // Glance returns a tree of the calls that weigh at least a share of the whole, and of some thinner ones. It takes half of the time of Find. No
 // more calls can be opened in it, because it keeps no samples. A part of the samples tells which calls are wide: by chance, one that is
@@ -44,22 +13,19 @@ func (t *Tree) Glance(share float64) *Tree {
 	x := *t
 	sum := x.enter()
 	x.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
-	all := []opening{{RootCall, 0, uint32(len(x.Entries))}}
-	some, parts, picked := x.sampled(all)
+	some, picked := x.sampled()
 	least := leastSampled(leastOf(sum, share), picked, some)
-	some.openMany(parts, least, nil)
-	some.addUp()
+	some.growFrom(least, nil)
 	x.outline(some, least)
-	q := newQueue(all)
 	slots := newCallIndex(x.Nodes)
 	var walkers []*walker
-	inParts(q.n, func() func(from, to int) {
+	inParts(len(x.Entries), func() func(from, to int) {
 		w := newWalker(&x, slots)
 		w.lost = make([]Sum, len(x.Nodes))
 		walkers = append(walkers, w)
 		return func(from, to int) {
 			for i := from; i < to; i++ {
-				w.walk(&x.Entries[i], RootCall)
+				w.walk(&x.Entries[i])
 			}
 		}
 	})
@@ -81,44 +47,44 @@ func (t *Tree) Glance(share float64) *Tree {
 	return &x
 }
 
-// walkAll moves all entries of a queue down their stacks, as far as the tree has calls for them. It returns the entries that need calls which the
-// tree does not have yet. With enough, it uses one core, and stops with done false when enough returns true.
-func (t *Tree) walkAll(q *queue, enough func() bool) (lost []opening, done bool) {
+// walkAll moves all entries from the root down their stacks, as far as the tree has calls for them. It returns the entries that need calls which
+// the tree does not have yet. With enough, it uses one core, and stops with done false when enough returns true.
+func (t *Tree) walkAll(enough func() bool) (lost []opening, done bool) {
 	slots := newCallIndex(t.Nodes)
-	rest := make([]uint32, q.n)
+	rest := make([]uint32, len(t.Entries))
 	var walkers []*walker
 	worker := func() func(from, to int) {
 		w := newWalker(t, slots)
 		walkers = append(walkers, w)
 		return func(from, to int) {
-			q.each(t.Entries, from, to, func(entries []Entry, call uint32, at int) {
-				w.walkSome(entries, call, rest[at:])
-			})
+			for i := from; i < to; i++ {
+				rest[i] = w.walk(&t.Entries[i])
+			}
 		}
 	}
 	if enough == nil {
-		inParts(q.n, worker)
+		inParts(len(rest), worker)
 	} else {
 		const some = 1 << 12
 		work := worker()
-		for i := 0; i < q.n; i += some {
+		for i := 0; i < len(rest); i += some {
 			if enough() {
 				return nil, false
 			}
-			work(i, min(i+some, q.n))
+			work(i, min(i+some, len(rest)))
 		}
 	}
 	for _, w := range walkers {
 		w.tell()
 	}
-	return t.sortBy(q, rest, max(1, len(walkers))), true
+	return t.sortBy(rest, max(1, len(walkers))), true
 }
 
-// sortBy sorts the entries of each opening in the queue by the call that they have reached. rest has twice the number of that call for each entry, plus
+// sortBy sorts the entries by the call that they have reached. rest has twice the number of that call for each entry, plus
 // one if the entry needs a call that the tree does not have yet. Those entries come last in their call, and sortBy returns them.
-func (t *Tree) sortBy(q *queue, rest []uint32, cores int) (lost []opening) {
-	places := make([][]uint32, cores) // by part of the queue: how many rest somewhere, and then the place of the next one
-	inRanges(q.n, cores, func(part, from, to int) {
+func (t *Tree) sortBy(rest []uint32, cores int) (lost []opening) {
+	places := make([][]uint32, cores) // by part of the entries: how many rest somewhere, and then the place of the next one
+	inRanges(len(rest), cores, func(part, from, to int) {
 		n := make([]uint32, 2*len(t.Nodes))
 		for _, at := range rest[from:to] {
 			n[at]++
@@ -133,40 +99,28 @@ func (t *Tree) sortBy(q *queue, rest []uint32, cores int) (lost []opening) {
 		}
 		return from, next
 	}
-	var calls []uint32
-	for i, o := range q.openings {
-		at := o.first - uint32(q.begins[i]) // from a place in the queue to one in t.Entries
-		for calls = append(calls[:0], o.call); len(calls) > 0; {
-			call := calls[len(calls)-1]
-			c := &t.Nodes[call]
-			from, end := place(2 * call)
-			c.First, c.End = at+from, at+end
-			if from, end := place(2*call + 1); end > from {
-				lost = append(lost, opening{call, at + from, at + end})
-			}
-			calls = calls[:len(calls)-1]
-			for to := c.child; to != 0; to = t.Nodes[to].next {
-				calls = append(calls, to)
-			}
+	for calls := []uint32{RootCall}; len(calls) > 0; {
+		call := calls[len(calls)-1]
+		calls = calls[:len(calls)-1]
+		c := &t.Nodes[call]
+		c.First, c.End = place(2 * call)
+		if from, end := place(2*call + 1); end > from {
+			lost = append(lost, opening{call, from, end})
+		}
+		for to := c.child; to != 0; to = t.Nodes[to].next {
+			calls = append(calls, to)
 		}
 	}
-	sorted := make([]Entry, q.n)
-	inRanges(q.n, cores, func(part, from, to int) {
+	sorted := make([]Entry, len(rest))
+	inRanges(len(rest), cores, func(part, from, to int) {
 		n := places[part]
-		q.each(t.Entries, from, to, func(entries []Entry, _ uint32, i int) {
-			for j, at := range rest[i:][:len(entries)] {
-				sorted[n[at]] = entries[j]
-				n[at]++
-			}
-		})
+		for i := from; i < to; i++ {
+			at := rest[i]
+			sorted[n[at]] = t.Entries[i]
+			n[at]++
+		}
 	})
-	if q.n == len(t.Entries) {
-		t.Entries = sorted
-		return lost
-	}
-	for i, o := range q.openings {
-		copy(t.Entries[o.first:o.end], sorted[q.begins[i]:])
-	}
+	t.Entries = sorted
 	return lost
 }
 
@@ -212,7 +166,6 @@ type walker struct {
 	flat  []Sum   // by call, of the entries that wait or end there
 	value []int64 // the same in a quarter of the memory, if the tree is positive
 	lost  []Sum   // by call, of the entries that have to go on from there; nil if they do
-	read  byte    // result of fetch, kept so that the compiler does not drop the reads
 }
 
 // A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
@@ -254,26 +207,13 @@ type rootWay struct {
 	opened, there bool // as step says
 }
 
-// walkSome takes entries from an open call to the last ones on their way that are there, and sets rest to what walk returns.
-func (w *walker) walkSome(entries []Entry, from uint32, rest []uint32) {
-	for i := range entries {
-		if from != RootCall && i%atOnce == 0 { // those at the root come one after the other in the profile
-			w.read ^= w.t.fetch(entries[i:min(i+atOnce, len(entries))])
-		}
-		rest[i] = w.walk(&entries[i], from)
-	}
-}
-
-// walk takes an entry from an open call to the last one on its way that is there. It returns twice the call, and one more
+// walk takes an entry from the root to the last call on its way that is there. It returns twice the call, and one more
 // if the call is open and the entry has to go on from there.
-func (w *walker) walk(e *Entry, from uint32) uint32 {
+func (w *walker) walk(e *Entry) uint32 {
 	t := w.t
 	t.readStack(e.Sample, &w.stack)
 	s, stack := &e.strand, &w.stack
-	at, opened, there := from, true, true
-	if from == RootCall {
-		at, opened, there = w.enter(s, stack)
-	}
+	at, opened, there := w.enter(s, stack)
 	for there && opened {
 		run, n := stack.Run(int(s.Left), t.Inverted)
 		if n == 0 || s.line > 0 {
