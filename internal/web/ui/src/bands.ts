@@ -96,7 +96,7 @@ export class Bands {
 
   constructor(private readonly width: number, rows: number, private readonly ratio: number, paper: Ink) {
     const most = width * perRow * rows;
-    if (!sheet || sheet.width !== width || sheet.pixels.length < most) sheet = newSheet(width, perRow * rows);
+    if (!sheet || sheet.width !== width || sheet.pixels.length < most) sheet = newSheet(width, perRow * Math.max(1, rows)); // there may be no row in sight
     sheet?.pixels.fill(paper, 0, most);
   }
 
