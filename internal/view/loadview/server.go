@@ -397,7 +397,8 @@ func (s *serverRun) grown(kind, typ string) string {
 	return name
 }
 
-// balance says where the time of the mean request went.
+// balance says where the time of the mean request went. Its parts are measured independently and can overlap: a part counts as far
+// as the parts before it leave room in the mean service time, and the rest is its overlap. So parts never exceed the whole.
 func (s *serverRun) balance() {
 	mean := s.log.Service.Mean()
 	c := s.out.CPU
@@ -405,30 +406,43 @@ func (s *serverRun) balance() {
 		return
 	}
 	left := mean
+	var overlap time.Duration
 	add := func(what string, ns time.Duration) {
-		left -= ns
-		s.out.Balance = append(s.out.Balance, report.BalancePart{What: what, Nanos: ns, Share: float64(ns) / float64(mean)})
+		fits := min(ns, left)
+		left -= fits
+		overlap += ns - fits
+		s.out.Balance = append(s.out.Balance, report.BalancePart{
+			What: what, Nanos: fits, Share: float64(fits) / float64(mean), Overlap: ns - fits,
+		})
 	}
+	// In the goroutines that serve requests.
 	add("CPU of the serving goroutine", durationOf(c.Serving-c.Assisting))
 	if c.Assisting > 0 {
 		add("helping the garbage collector", durationOf(c.Assisting))
 	}
-	if w := s.out.Waiting; w != nil && !w.Off {
+	w := s.out.Waiting
+	if w != nil && !w.Off {
 		add("waiting for locks", durationOf(w.Locks))
 		add("waiting for channels and others", durationOf(w.Blocked-w.Locks))
 	}
-	if w := s.out.Waiting; w != nil && w.Queued > 0 {
+	served := overlap
+	// In all goroutines and threads of the process.
+	if w != nil && w.Queued > 0 {
 		add("ready to run, waiting for a P", durationOf(w.Queued))
 	}
 	if c.Delayed > 0 {
 		add("waiting for a core", durationOf(c.Delayed))
 	}
-	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "unexplained", Nanos: left, Share: float64(left) / float64(mean)})
-	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
-	switch {
-	case left < 0:
-		s.doubt("the parts add up to more than the whole: goroutines of one request can run at the same time, goroutines that serve no request also wait to run, and a thread that waits for a core holds up its goroutine")
-	case float64(left) > 0.5*float64(mean):
+	s.out.Balance = append(s.out.Balance,
+		report.BalancePart{What: "unexplained", Nanos: left, Share: float64(left) / float64(mean)},
+		report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
+	if served > 0 {
+		s.doubt("goroutines that serve requests used or waited %s more per request than the mean service time: they also work after the answer is sent, and several can serve one request at the same time", unit.Time(served))
+	}
+	if process := overlap - served; process > 0 {
+		s.doubt("of the waits for a P and a core, %s per request is overlap, not time of the mean request: a goroutine waits for a P while the thread that will run it waits for a core, and goroutines that serve no request wait, too", unit.Time(process))
+	}
+	if float64(left) > 0.5*float64(mean) {
 		s.doubt("the unexplained part is time on the network, in the kernel, in file I/O, asleep, and in hone itself")
 	}
 }
