@@ -23,7 +23,7 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return NewSandwiching(in, q).Report()
 }
 
-// A Sandwiching is a sandwich in the making. What Ahead has done, Report need not do.
+// A Sandwiching computes a sandwich, partly in advance: Report skips what Ahead has done.
 type Sandwiching struct {
 	in    []*recording.Recording
 	query query.Query
@@ -37,7 +37,7 @@ func NewSandwiching(in []*recording.Recording, q query.Query) *Sandwiching {
 	return &Sandwiching{in: in, query: q}
 }
 
-// A sandwiched is what a sandwich is made of.
+// A sandwiched is the input of a sandwich.
 type sandwiched struct {
 	*question
 	*sides  // nil without a base
@@ -51,7 +51,7 @@ type sandwiched struct {
 	where   func(function string) report.FlamePlace
 }
 
-// set makes ready what does not take long once the costs of frames are known.
+// set computes everything that is fast once the costs of frames are known.
 func (x *Sandwiching) set() (*sandwiched, error) {
 	a, s, err := askSides(x.in, x.query)
 	if err != nil {
@@ -84,7 +84,7 @@ func (x *Sandwiching) set() (*sandwiched, error) {
 	return out, nil
 }
 
-// found keeps where the frame is on stacks. The page asks for the lines of the function next.
+// found caches where the frame is on stacks, because the page asks for the lines of the function next.
 func (x *Sandwiching) found(s *sandwiched, starts *calls.Starts) {
 	if name := s.passing(s.table.Frames[s.frame].Name); name != "" && s.sides == nil && x.query.By != "line" {
 		recording.Note(s.rec, name, passing{starts.Through(s.trees[0])})
@@ -105,8 +105,8 @@ func (s *sandwiched) half(i int) (*report.FlameTree, error) {
 	return &r.FlameTree, nil
 }
 
-// Ahead does as much of it as it can before anybody asks, on one core, until enough says so. It reports whether Report will have next to
-// nothing to do. It leaves filters and comparisons alone, since those are not given up once they are begun.
+// Ahead computes as much as possible in advance, on one core, until enough returns true. It reports whether Report will be fast. It does nothing
+// for filters and comparisons, which cannot be interrupted.
 func (x *Sandwiching) Ahead(enough func() bool) bool {
 	if len(x.in) != 1 || len(x.query.Steps) > 0 || !SumAhead(x.in[0], x.query, enough) {
 		return false
@@ -218,7 +218,7 @@ func (a *question) frame(t *calls.Tree, b *calls.Builder) (int32, []string, erro
 // maxFound is how many names a search returns.
 const maxFound = 5000
 
-// SearchFor tells how much goes through frames that match the argument. Each sample counts once, however often it
+// SearchFor shows the cost of samples with frames that match the argument. Each sample counts once, however often it
 // matches. Of too many names it returns the heaviest: these are the ones that a flame graph draws.
 func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) {
 	a, err := ask(in, q)
