@@ -138,19 +138,8 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	if f.gate != "" && len(args) > 0 && (args[0] == report.Worse || args[0] == report.Undecided) {
 		f.gate, args = args[0], args[1:] // --gate undecided
 	}
-	switch {
-	case f.alpha <= 0 || f.alpha > 0.2:
-		return usagef("", "--alpha=%v: want a chance above 0 and at most 0.2", f.alpha)
-	case f.how != "" && f.how != recording.Duet && f.how != recording.Alternate:
-		return usagef("", "--how=%s: want duet or alternate", f.how)
-	case f.gate != "" && f.gate != report.Worse && f.gate != report.Undecided:
-		return usagef("", "--gate=%s: want worse or undecided", f.gate)
-	case f.layouts < 1 || f.layouts > 50:
-		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
-	case f.count && (f.load != "" || f.commands != nil || !runs(f, args)):
-		return usagef("", "--count counts instructions of benchmarks, but none are run here")
-	case f.live && (f.load != "" || f.commands != nil || !runs(f, args)):
-		return usagef("", "--live watches the heap of benchmarks, but none are run here")
+	if err := f.check(args); err != nil {
+		return err
 	}
 	set := f.settings.given()
 	if set != "" && !runs(f, args) {
@@ -178,29 +167,9 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return err
 		}
 	}
-	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy, Count: f.count, Live: f.live}
-	opt.Plan.Alpha = f.alpha
-	opt.Dir = sys.Dir
-	if f.within != "" {
-		if opt.Plan.Within, err = shareOf(f.within); err != nil {
-			return usagef("for example: --within=2%", "--within=%s: want a share above 0 and below 100%%", f.within)
-		}
-	}
-	for _, t := range test {
-		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
-		if name != "bench" {
-			return noTestFlag("compare", "decides itself how often and how long to run", "-bench and the flags of go build", t)
-		}
-		opt.Bench = value
-	}
-	switch n := len(f.commands); {
-	case n == 0:
-	case n == 2:
-		opt.Commands = &[2]string{f.commands[0], f.commands[1]}
-	case n == 1 && (set != "" || duel.NamesProgram(f.commands[0])):
-		opt.Commands = &[2]string{f.commands[0], f.commands[0]}
-	default:
-		return usagef("for example: hone compare --cmd ./old --cmd ./new", "give --cmd twice, the old command first; got %d", len(f.commands))
+	opt, err := f.options(sys.Dir, build, test)
+	if err != nil {
+		return err
 	}
 	say := newSaying(sys)
 	opt.Say = say.now
@@ -244,22 +213,79 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		}
 	}
 	if save != "" {
-		m := &recording.Manifest{
-			Format: recording.Format, Hone: version(), How: recording.Dueled, Dir: sys.Dir,
-			Command: append([]string{"hone"}, passable(sys.args)...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
-			KeepSecrets: f.keepSecrets,
+		if err := saveDuel(sys, save, d, began, f.keepSecrets); err != nil {
+			return err
 		}
-		hidden, err := recording.SaveDuel(save, m, d)
-		if err != nil {
-			return fmt.Errorf("writing %s: %w", save, err)
-		}
-		sayHidden(sys, "recording", hidden)
 	}
 	err = finished(ctx, showCompare(sys, out, f, recording.Versions.Of("compare", d)))
 	if broken != nil {
 		return errors.Join(broken, err)
 	}
 	return err
+}
+
+// check refuses values of flags, and flags that do not go together.
+func (f *compareFlags) check(args []string) error {
+	switch {
+	case f.alpha <= 0 || f.alpha > 0.2:
+		return usagef("", "--alpha=%v: want a chance above 0 and at most 0.2", f.alpha)
+	case f.how != "" && f.how != recording.Duet && f.how != recording.Alternate:
+		return usagef("", "--how=%s: want duet or alternate", f.how)
+	case f.gate != "" && f.gate != report.Worse && f.gate != report.Undecided:
+		return usagef("", "--gate=%s: want worse or undecided", f.gate)
+	case f.layouts < 1 || f.layouts > 50:
+		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
+	case f.count && (f.load != "" || f.commands != nil || !runs(f, args)):
+		return usagef("", "--count counts instructions of benchmarks, but none are run here")
+	case f.live && (f.load != "" || f.commands != nil || !runs(f, args)):
+		return usagef("", "--live watches the heap of benchmarks, but none are run here")
+	}
+	return nil
+}
+
+// options returns the options of a duel that flags give.
+func (f *compareFlags) options(dir string, build, test []string) (duel.Options, error) {
+	opt := duel.Options{Flags: build, Budget: f.budget, NewTests: f.newTests, How: f.how, Layouts: f.layouts, NoWhy: f.noWhy, Count: f.count, Live: f.live}
+	opt.Plan.Alpha = f.alpha
+	opt.Dir = dir
+	if f.within != "" {
+		var err error
+		if opt.Plan.Within, err = shareOf(f.within); err != nil {
+			return opt, usagef("for example: --within=2%", "--within=%s: want a share above 0 and below 100%%", f.within)
+		}
+	}
+	for _, t := range test {
+		name, value, _ := strings.Cut(strings.TrimPrefix(t, "-test."), "=")
+		if name != "bench" {
+			return opt, noTestFlag("compare", "decides itself how often and how long to run", "-bench and the flags of go build", t)
+		}
+		opt.Bench = value
+	}
+	switch n := len(f.commands); {
+	case n == 0:
+	case n == 2:
+		opt.Commands = &[2]string{f.commands[0], f.commands[1]}
+	case n == 1 && (f.settings.given() != "" || duel.NamesProgram(f.commands[0])):
+		opt.Commands = &[2]string{f.commands[0], f.commands[0]}
+	default:
+		return opt, usagef("for example: hone compare --cmd ./old --cmd ./new", "give --cmd twice, the old command first; got %d", len(f.commands))
+	}
+	return opt, nil
+}
+
+// saveDuel writes the recording of a duel.
+func saveDuel(sys *System, save string, d *recording.Duel, began time.Time, keepSecrets bool) error {
+	m := &recording.Manifest{
+		Format: recording.Format, Hone: version(), How: recording.Dueled, Dir: sys.Dir,
+		Command: append([]string{"hone"}, passable(sys.args)...), Started: began.In(sys.Zone), Ended: time.Now().In(sys.Zone),
+		KeepSecrets: keepSecrets,
+	}
+	hidden, err := recording.SaveDuel(save, m, d)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", save, err)
+	}
+	sayHidden(sys, "recording", hidden)
+	return nil
 }
 
 // compareBenchFiles compares two files of benchmark lines, if both args are such files.

@@ -143,13 +143,9 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	if _, _, err := net.SplitHostPort(o.listen); err != nil {
 		return usagef("", "--listen %s: want an address such as 127.0.0.1:4040 or :4040", quoted(o.listen))
 	}
-	var secured *tls.Config // nil means HTTP
-	if o.cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
-		if err != nil {
-			return fmt.Errorf("reading the certificate %s and its key %s: %w", o.cert, o.key, err)
-		}
-		secured = &tls.Config{Certificates: []tls.Certificate{pair}}
+	secured, err := o.secured()
+	if err != nil {
+		return err
 	}
 	tokens, err := token.Open(filepath.Join(o.data, tokensFile))
 	if err != nil {
@@ -190,14 +186,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	answering.Configure(received)
 	answering.Pages = web.OfStore(web.Options{Version: version(), By: flagSpeller{}}, answering.Open)
 	if config != nil {
-		sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
-			outcomes, err := answering.Add(ctx, tenant, uploads)
-			for _, outcome := range outcomes {
-				err = errors.Join(err, outcome.Err)
-			}
-			return err
-		}
-		answering.Scraper = scrape.New(config, scrape.Options{Sink: sink, Tenant: token.DefaultTenant, Log: log})
+		answering.Scraper = scraperOf(answering, config, log)
 	}
 	answering.Rules = rule.New(rules, rule.Options{
 		Store: s, Events: events, Tenant: token.DefaultTenant, Add: answering.Add, Ask: asker(answering.Scraper), Version: version(), Log: log,
@@ -255,27 +244,59 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		})
 	}
 	working.Go(func() { reload(ctx, again, o.config, answering, log) })
+	err = listen(ctx, server, l)
+	stop()
+	working.Wait()
+	return errors.Join(err, events.Close(), s.Close())
+}
+
+// secured returns the certificate to serve with; nil means HTTP.
+func (o *serving) secured() (*tls.Config, error) {
+	if o.cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate %s and its key %s: %w", o.cert, o.key, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}}, nil
+}
+
+// scraperOf returns a scraper whose profiles go to a server.
+func scraperOf(answering *fleet.Server, config *scrape.Config, log *slog.Logger) *scrape.Scraper {
+	sink := func(ctx context.Context, tenant string, uploads []*store.Upload) error {
+		outcomes, err := answering.Add(ctx, tenant, uploads)
+		for _, outcome := range outcomes {
+			err = errors.Join(err, outcome.Err)
+		}
+		return err
+	}
+	return scrape.New(config, scrape.Options{Sink: sink, Tenant: token.DefaultTenant, Log: log})
+}
+
+// listen answers requests until ctx ends, and finishes those that have begun.
+func listen(ctx context.Context, server *http.Server, l net.Listener) error {
 	ended := make(chan error, 1)
 	go func() {
-		if secured != nil {
+		if server.TLSConfig != nil {
 			ended <- server.ServeTLS(l, "", "")
 			return
 		}
 		ended <- server.Serve(l)
 	}()
 	select {
-	case err = <-ended:
+	case err := <-ended:
+		return err
 	case <-ctx.Done():
 		// Finish uploads, and write what is only in memory.
 		patience, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		if err = server.Shutdown(patience); errors.Is(err, context.DeadlineExceeded) {
-			err = server.Close()
+		defer done()
+		err := server.Shutdown(patience)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return server.Close()
 		}
-		done()
+		return err
 	}
-	stop()
-	working.Wait()
-	return errors.Join(err, events.Close(), s.Close())
 }
 
 // openEvents opens the log of events of services, in the folder of the store.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/scratch"
 )
 
@@ -60,8 +61,35 @@ func (c Command) noModule() error {
 	return &NoModuleError{dir}
 }
 
+// notInWorkspace returns the error that the module of the folder is not in the workspace.
+func (c Command) notInWorkspace() error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	return &OutsideError{dir}
+}
+
+// An OutsideError says that the module of a folder is not in the workspace of a go.work above it.
+type OutsideError struct{ Dir string }
+
+func (e *OutsideError) Error() string {
+	return "the module of " + e.Dir + " is not in the workspace of the go.work above it"
+}
+
+// Hint returns the next step.
+func (e *OutsideError) Hint() hint.Text {
+	return hint.Text{"go work use " + e.Dir + " adds the module; GOWORK=off ignores the workspace"}
+}
+
 // moduleless is what the go command says in a folder that is in no module, where it needs one.
 const moduleless = "go.mod file not found in current directory or any parent directory"
+
+// isOutside reports whether the go command says that the module of a folder is not in the workspace.
+func isOutside(text string) bool {
+	return strings.Contains(text, "current directory is contained in a module that is not one of the workspace modules") ||
+		strings.Contains(text, "directory prefix . does not contain modules listed in go.work")
+}
 
 // waitDelay is how long the go command has to come to an end when it was interrupted.
 const waitDelay = 5 * time.Second
@@ -106,6 +134,8 @@ func (c Command) run(ctx context.Context, args []string) (out, said []byte, err 
 		return nil, nil, ctx.Err()
 	case errors.As(err, &exit) && strings.Contains(stderr.String(), moduleless):
 		return nil, nil, c.noModule()
+	case errors.As(err, &exit) && isOutside(stderr.String()):
+		return nil, nil, c.notInWorkspace()
 	case errors.As(err, &exit):
 		return nil, nil, &Error{"go " + strings.Join(args, " "), cmp.Or(stderr.String(), exit.Error())}
 	}

@@ -45,6 +45,9 @@ func (c Command) TestPackages(ctx context.Context, patterns, flags []string) ([]
 				if about, err := c.About(ctx); strings.HasPrefix(p.ImportPath, ".") && err == nil && (about.GOMOD == "" || about.GOMOD == os.DevNull) {
 					return nil, c.noModule()
 				}
+				if isOutside(p.Error.Err) {
+					return nil, c.notInWorkspace()
+				}
 				return nil, errors.New(p.Error.Err)
 			}
 			continue

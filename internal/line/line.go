@@ -21,8 +21,10 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/escape"
+	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -78,9 +80,11 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 	opt.Say("asking the compiler")
 	log, err := gocmd.Command{Dir: filepath.Dir(p.file)}.Explain(ctx, p.test, opt.Flags, ".")
 	if err != nil {
-		return nil, fmt.Errorf("asking the compiler about %s: %w", asked, err)
+		return nil, explainError(asked, p, err)
 	}
-	learnTypes(ctx, log, p, opt.Flags)
+	if learnTypes(ctx, log, p, opt.Flags) {
+		return nil, leftOut(asked)
+	}
 	out := &report.WhyAlloc{Asked: asked, Go: log.Go, Notes: log.Notes, Lines: []report.LineStory{}}
 	from, to := p.line, p.line
 	if p.fn != nil {
@@ -129,22 +133,49 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 	return out, nil
 }
 
+// explainError says why the compiler cannot be asked.
+func explainError(asked string, p *place, err error) error {
+	var failed *gocmd.Error
+	switch {
+	case errors.As(err, new(*gocmd.NoModuleError)):
+		return moduleError(fmt.Sprintf("asking the compiler about %s", asked), filepath.Dir(p.file), err)
+	case errors.As(err, &failed) && strings.Contains(failed.Output, "build constraints exclude all Go files"):
+		return leftOut(asked)
+	case errors.As(err, &failed): // with the flags that hone adds, Doing says nothing to the user
+		return hint.Errorf(hint.Text{"the package has to build first: go build in " + filepath.Dir(p.file)},
+			"asking the compiler about %s: the package does not build:\n%s", asked, strings.TrimSpace(failed.Output))
+	}
+	return fmt.Errorf("asking the compiler about %s: %w", asked, err)
+}
+
+// moduleError is about code in a folder that belongs to no module.
+func moduleError(doing, dir string, err error) error {
+	return hint.Errorf(hint.Text{"hone builds the code, which needs a module: go mod init NAME in " + dir + " makes one, or name a file in a module"}, "%s: %w", doing, err)
+}
+
+// leftOut is about a line of a file that the build leaves out.
+func leftOut(asked string) error {
+	return hint.Errorf(hint.Text{"if they name another system, set GOOS and GOARCH; if they name a tag, add -tags"}, "%w: %s: build constraints leave out the file", ErrNotFound, asked)
+}
+
 // learnTypes loads the package for its types, which tell conversions from interfaces. Without them less is told: the compiler
-// built it, so what is wrong is not the code.
-func learnTypes(ctx context.Context, log *escape.Log, p *place, flags []string) {
+// built it, so what is wrong is not the code. It reports whether build constraints leave out the file.
+func learnTypes(ctx context.Context, log *escape.Log, p *place, flags []string) (ignored bool) {
 	flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.Contains(f, "gcflags=") })
 	dir := filepath.Dir(p.file)
 	found, err := gotypes.Load(&packages.Config{
 		Context: ctx, Dir: dir, Env: append(gocmd.Environ(nil), "PWD="+dir), BuildFlags: flags, Tests: p.test, Mode: packages.LoadSyntax,
 	}, ".")
 	if err != nil {
-		return
+		return false
 	}
 	for _, pkg := range found {
+		ignored = ignored || slices.ContainsFunc(pkg.IgnoredFiles, func(f string) bool { return filename.Key(f) == filename.Key(p.file) })
 		if pkg.TypesInfo != nil && len(pkg.Errors) == 0 {
 			log.Learn(pkg.Fset, pkg.Syntax, pkg.TypesInfo)
 		}
 	}
+	return ignored
 }
 
 func shown(dir, file string) string {
@@ -302,7 +333,10 @@ func nameOf(fn *ast.FuncDecl) (name, expr string) {
 func findFunction(ctx context.Context, asked string, opt Options) (*place, error) {
 	opt.Say("looking for " + asked)
 	list, err := gocmd.Command{Dir: opt.Dir}.TestPackages(ctx, []string{"./..."}, opt.Flags)
-	if err != nil {
+	switch {
+	case errors.As(err, new(*gocmd.NoModuleError)):
+		return nil, moduleError("looking for "+asked, opt.Dir, err)
+	case err != nil:
 		return nil, fmt.Errorf("looking for %s: %w", asked, err)
 	}
 	bare := strings.NewReplacer("(*", "", ")", "").Replace

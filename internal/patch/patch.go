@@ -47,9 +47,6 @@ func (p *Patch) Names() []string {
 	return names
 }
 
-// Text returns what a file is to hold; nil for one that stays as it is.
-func (p *Patch) Text(name string) []byte { return p.files[name].is }
-
 // Rel returns the name of a file relative to Dir, where it is below it.
 func (p *Patch) Rel(name string) string {
 	if rel, err := filepath.Rel(p.Dir, name); err == nil && filepath.IsLocal(rel) {

@@ -24,6 +24,19 @@ import (
 type Change struct {
 	Old, New Version
 	done     []func() // to be called in the end
+
+	compiled map[string]bool // kinds of builds for which compile was called; nil means that nobody wants to know
+}
+
+// first reports whether no build of a kind was made before, so that the build cache may have nothing for it.
+func (c *Change) first(kind string) bool {
+	if c.compiled[kind] {
+		return false
+	}
+	if c.compiled != nil {
+		c.compiled[kind] = true
+	}
+	return true
 }
 
 // A Version is one of the two.

@@ -7,8 +7,10 @@ import (
 	"embed"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -77,6 +79,57 @@ func (l layout) flags() string {
 	return "-s -w"
 }
 
+// workerFlags returns the flags that workers are compiled with.
+func workerFlags(about gocmd.About) []string {
+	flags := []string{"-trimpath"}
+	for _, slow := range []string{"race", "msan", "asan"} {
+		if about.Names(slow) != "" {
+			flags = append(flags, "-"+slow+"=false") // tests are for that, and it takes more memory than a worker gets
+		}
+	}
+	return flags
+}
+
+// compileImports compiles what workers import, before several of them are built at the same time; see compile.
+func (v *side) compileImports(ctx context.Context) error {
+	about, err := v.goIn().About(ctx)
+	if err != nil {
+		return err
+	}
+	imports := map[string]bool{"testing": true, "testing/internal/testdeps": true} // go test adds them
+	add := func(f *ast.File) {
+		for _, i := range f.Imports {
+			if name, err := strconv.Unquote(i.Path.Value); err == nil && name != "C" && !strings.HasPrefix(name, workerSource) {
+				imports[name] = true
+			}
+		}
+	}
+	for _, f := range v.pkg.Syntax {
+		if !strings.HasSuffix(v.pkg.Fset.File(f.Pos()).Name(), "_test.go") {
+			add(f)
+		}
+	}
+	list, err := workerFiles.ReadDir("worker")
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.IsDir() {
+			continue
+		}
+		text, err := workerFiles.ReadFile(path.Join("worker", e.Name()))
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), e.Name(), text, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		add(f)
+	}
+	return compile(ctx, v.goIn(), append(workerFlags(about), slices.Sorted(maps.Keys(imports))...)...)
+}
+
 // build builds the worker of a side, into work. It leaves the functions out that do not compile, and returns their numbers.
 func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*built, []int, error) {
 	out := &built{file: filepath.Join(work, "worker.test")}
@@ -125,12 +178,7 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 	}
 	// What a program is linked with may be an answer of it.
 	_, _, ldflags := gocmd.SplitFlags(about.GOFLAGS, nil)
-	args := []string{"test", "-c", "-vet=off", "-trimpath"}
-	for _, slow := range []string{"race", "msan", "asan"} {
-		if about.Names(slow) != "" {
-			args = append(args, "-"+slow+"=false") // tests are for that, and it takes more memory than a worker gets
-		}
-	}
+	args := append([]string{"test", "-c", "-vet=off"}, workerFlags(about)...)
 	var left []int
 	linker := at.flags()
 	for range 5 {

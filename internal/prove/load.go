@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/gotypes"
 )
 
@@ -56,6 +57,13 @@ type pair struct {
 
 // pairUp loads both versions of the packages in dirs. The notes say what could not be loaded in both.
 func pairUp(ctx context.Context, c *Change, dirs []string) (pairs []*pair, notes []string, err error) {
+	if c.first("load") {
+		// Both load at the same time, and with an empty build cache, each would compile the whole standard library.
+		args := append([]string{"-test", "-pgo=off"}, goPatterns(c.Old, dirs)...)
+		if err := compile(ctx, c.Old.goIn(c.Old.Dir), args...); err != nil {
+			return nil, nil, err
+		}
+	}
 	// The go command compiles what each of them imports, which uses more than one core only in part.
 	var old, now map[string]*side
 	var oldErr error
@@ -107,13 +115,26 @@ type BrokenError struct {
 
 func (e *BrokenError) Error() string { return e.Text }
 
-func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side, error) {
+// goPatterns names the folders with Go files, for the go command.
+func goPatterns(v Version, dirs []string) []string {
 	var patterns []string
 	for _, dir := range dirs {
 		if hasGoFiles(filepath.Join(v.Dir, dir)) {
 			patterns = append(patterns, "./"+filepath.ToSlash(dir))
 		}
 	}
+	return patterns
+}
+
+// compile compiles packages and what they import, as far as it is not in the build cache, for several go commands that run at the same time
+// next: each of them would compile all that is missing. What does not compile is for those to report.
+func compile(ctx context.Context, in gocmd.Command, args ...string) error {
+	_, _ = in.Run(ctx, append([]string{"list", "-e", "-export", "-deps", "-f="}, args...)...)
+	return ctx.Err()
+}
+
+func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side, error) {
+	patterns := goPatterns(v, dirs)
 	sides := make(map[string]*side)
 	if len(patterns) == 0 {
 		return sides, nil

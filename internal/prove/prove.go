@@ -72,6 +72,7 @@ func Run(ctx context.Context, c *Change, opt Options) (*report.Proof, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.compiled = opt.Tests.kinds()
 	r := &run{change: c, opt: opt, checked: began, proof: &report.Proof{
 		Old: c.Old.Name, New: c.New.Name, Seed: opt.Seed,
 		Checks: []report.Check{}, Differences: []report.Difference{}, Functions: []report.Tried{},
@@ -290,6 +291,11 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 		return nil, nil
 	}
 	opt.Say("building both versions of " + s.new.pkg.PkgPath)
+	if r.change.first("workers") {
+		if err := s.old.compileImports(ctx); err != nil {
+			return nil, err
+		}
+	}
 	files, err := s.buildBoth(ctx, work)
 	if err != nil {
 		return nil, err

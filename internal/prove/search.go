@@ -273,41 +273,9 @@ func (f *search) enough() bool {
 
 // batch makes programs about a target, has them run, and looks at what became of them.
 func (f *search) batch(ctx context.Context, t *target, st *state) error {
-	list := make([]*worker.Program, 0, st.size)
-	seeds := 0 // the first so many of list
-	for range st.size {
-		switch {
-		case len(st.seeds) > 0:
-			list = append(list, f.fromSeed(t, st.seeds[0]))
-			st.seeds = st.seeds[1:]
-			seeds++
-		case len(st.corpus) > 0 && f.chance(60):
-			// The newest half was the hardest to find.
-			i := len(st.corpus) - 1 - f.rng.IntN(len(st.corpus))
-			if f.chance(50) {
-				i = len(st.corpus) - 1 - f.rng.IntN(len(st.corpus)/2+1)
-			}
-			list = append(list, f.mutate(t, st.corpus[i]))
-		default:
-			list = append(list, f.program(t))
-		}
-	}
-	var how byte
-	if len(list) <= firstBatch {
-		how = worker.FlushEach // they may be so slow that the time is up before all are through
-	}
+	list, seeds := f.calls(t, st)
 	began := time.Now()
-	var seen [2][]*worker.Seen
-	var wg sync.WaitGroup
-	for i := range f.live {
-		wg.Go(func() {
-			seen[i] = f.live[i].run(list, how)
-			if n := len(seen[i]); n > 0 && seen[i][n-1].Status == died {
-				seen[i] = f.whichDied(ctx, i, list) // what it said last was lost with it
-			}
-		})
-	}
-	wg.Wait()
+	seen := f.both(ctx, list)
 	isUp := ctx.Err() != nil
 	if f.opt.Executions == 0 { // the same calls are to be made, however busy the machine
 		f.took(t, list, time.Since(began)/time.Duration(len(list)))
@@ -394,20 +362,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	}
 	st.found = st.found || grave
 	if n > 0 && n < len(list) {
-		for _, s := range list[n-1].Steps {
-			if s.Func != t.id {
-				f.slow[s.Func]++
-			}
-		}
-		st.deaths++
-		f.deaths.add(t.name, f.briefly(list[n-1]))
-		if st.deaths > 2 {
-			f.calm[t] = true
-		}
-		f.unhurried = f.unhurried || st.deaths > 1 && st.executions == 0 && t.distance == 0
-		if st.deaths > 40 {
-			st.done = true
-		}
+		f.endedBy(t, st, list[n-1])
 	}
 	if again || f.live[0].dead || f.live[1].dead {
 		return f.restart(ctx)
@@ -418,6 +373,67 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		return f.restart(ctx)
 	}
 	return nil
+}
+
+// calls makes up the calls of a batch. The first so many of them are seeds.
+func (f *search) calls(t *target, st *state) (list []*worker.Program, seeds int) {
+	list = make([]*worker.Program, 0, st.size)
+	for range st.size {
+		switch {
+		case len(st.seeds) > 0:
+			list = append(list, f.fromSeed(t, st.seeds[0]))
+			st.seeds = st.seeds[1:]
+			seeds++
+		case len(st.corpus) > 0 && f.chance(60):
+			// The newest half was the hardest to find.
+			i := len(st.corpus) - 1 - f.rng.IntN(len(st.corpus))
+			if f.chance(50) {
+				i = len(st.corpus) - 1 - f.rng.IntN(len(st.corpus)/2+1)
+			}
+			list = append(list, f.mutate(t, st.corpus[i]))
+		default:
+			list = append(list, f.program(t))
+		}
+	}
+	return list, seeds
+}
+
+// both makes the calls in both workers.
+func (f *search) both(ctx context.Context, list []*worker.Program) [2][]*worker.Seen {
+	var how byte
+	if len(list) <= firstBatch {
+		how = worker.FlushEach // they may be so slow that the time is up before all are through
+	}
+	var seen [2][]*worker.Seen
+	var wg sync.WaitGroup
+	for i := range f.live {
+		wg.Go(func() {
+			seen[i] = f.live[i].run(list, how)
+			if n := len(seen[i]); n > 0 && seen[i][n-1].Status == died {
+				seen[i] = f.whichDied(ctx, i, list) // what it said last was lost with it
+			}
+		})
+	}
+	wg.Wait()
+	return seen
+}
+
+// endedBy notes that a worker got no further than this call.
+func (f *search) endedBy(t *target, st *state, p *worker.Program) {
+	for _, s := range p.Steps {
+		if s.Func != t.id {
+			f.slow[s.Func]++
+		}
+	}
+	st.deaths++
+	f.deaths.add(t.name, f.briefly(p))
+	if st.deaths > 2 {
+		f.calm[t] = true
+	}
+	f.unhurried = f.unhurried || st.deaths > 1 && st.executions == 0 && t.distance == 0
+	if st.deaths > 40 {
+		st.done = true
+	}
 }
 
 // refusesIn reports whether a program calls what only workers may call.

@@ -34,13 +34,27 @@ type outcome struct {
 }
 
 // Tests remembers how the tests of an old version went, for those who compare several changes with it.
-type Tests struct{ old, now map[string]*suite } // by testKey
+type Tests struct {
+	old, now map[string]*suite // by testKey
+	compiled map[string]bool   // as of Change
+}
 
 // Took says that the version that was the new one last is the old one from now on.
 func (t *Tests) Took() { t.old, t.now = t.now, nil }
 
 // Again returns what is known of the old version alone, for a change that leads nowhere.
-func (t *Tests) Again() *Tests { return &Tests{old: t.old} }
+func (t *Tests) Again() *Tests { return &Tests{old: t.old, compiled: t.kinds()} }
+
+// kinds returns the kinds of builds that were made for the changes so far.
+func (t *Tests) kinds() map[string]bool {
+	if t == nil {
+		return make(map[string]bool)
+	}
+	if t.compiled == nil {
+		t.compiled = make(map[string]bool)
+	}
+	return t.compiled
+}
 
 // Failing returns the tests of the old version that fail, as far as they ran.
 func (t *Tests) Failing() []string {

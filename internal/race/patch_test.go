@@ -60,10 +60,16 @@ func TestPatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			if v != nil {
-				if f, err := v.patch(); err != nil {
+				f, err := v.patch()
+				if err == nil {
+					_, err = f.Write()
+				}
+				if err != nil {
 					got = v.name + ": " + err.Error() + "\n"
+				} else if text, err := os.ReadFile(file); err != nil {
+					t.Fatal(err)
 				} else {
-					got = string(f.Text(file))
+					got = string(text)
 				}
 			}
 			want := a.Files[1].Data

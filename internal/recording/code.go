@@ -29,9 +29,9 @@ const (
 // A NoCodeError says why the machine code of a program or library is not there.
 type NoCodeError struct {
 	Gap         CodeGap
-	File        string // as the profile names it
+	File        string // name in the profile
 	Found, Want string // build ids, of an OtherBuild
-	Err         error  // what is Unreadable about it, or why it takes what the recording keeps
+	Err         error  // why it is Unreadable, or why only the code in the recording is available
 }
 
 func (e *NoCodeError) Error() string {
@@ -45,7 +45,7 @@ func (e *NoCodeError) Error() string {
 	case OtherBuild:
 		return fmt.Sprintf("%s is another build: it has build id %s, the profile is of %s", filename.Base(e.File), e.Found, e.Want)
 	case NotKept:
-		return fmt.Sprintf("the recording keeps the machine code of its hottest functions, and no more of %s; %v", filename.Base(e.File), e.Err)
+		return fmt.Sprintf("the recording has the machine code of only the hottest functions of %s; %v", filename.Base(e.File), e.Err)
 	default:
 		return e.Err.Error()
 	}
@@ -66,7 +66,7 @@ type PartialObject interface {
 	Object
 	// Lack returns why there are no others, as a *NoCodeError.
 	Lack() error
-	// Unused returns why the program that the user named is not what the code is from, as an *UnusedError, or nil.
+	// Unused returns an *UnusedError if the code is not from the program that the user named, or nil.
 	Unused() error
 }
 
@@ -77,18 +77,18 @@ type UnusedError struct {
 }
 
 func (e *UnusedError) Error() string {
-	return fmt.Sprintf("%s is not used, and the machine code is what the recording keeps: %v", e.File, e.Err)
+	return fmt.Sprintf("%s is not used; the machine code comes from the recording: %v", e.File, e.Err)
 }
 
 func (e *UnusedError) Unwrap() error { return e.Err }
 
 // An Object is a program or library. Its addresses are those in its file.
 type Object interface {
-	// Base is what to take off an address in the profile to get the one in the file.
+	// Base is the difference between an address in the profile and the one in the file.
 	Base() uint64
 	// Functions returns the functions for which keep is true, in the order of their addresses.
 	Functions(keep func(*Function) bool) ([]Function, error)
-	// Instructions takes a function apart. Of one that is too long for that only the beginning comes back.
+	// Instructions disassembles a function, or only its beginning if it is too long.
 	Instructions(f *Function) ([]Instruction, error)
 }
 

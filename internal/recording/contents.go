@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// Contents are the words in a recording: what it tells beside numbers.
+// Contents are the texts in a recording.
 type Contents struct {
 	Sources   []KeptSource
 	Labels    map[string]*LabelValues // texts, by key
@@ -20,14 +20,14 @@ type Contents struct {
 	Programs  map[string]bool         // files of programs and libraries
 	Comments  map[string]bool
 	Docs      map[string]bool  // URLs
-	Texts     map[string]int64 // sizes of other files that are texts, or have some
+	Texts     map[string]int64 // sizes of other files with text
 	Unread    []string         // profiles that could not be read
-	More      bool             // there was so much that not all is here
+	More      bool             // a limit was reached, and some texts are missing
 }
 
 // LabelValues are the values of a label.
 type LabelValues struct {
-	N        int // how many different ones; more when More
+	N        int // number of different values; more if More
 	Examples []string
 	seen     map[string]bool
 }
@@ -35,7 +35,7 @@ type LabelValues struct {
 // Limits of what is gathered.
 const (
 	maxLabelKeys   = 10_000
-	maxLabelValues = 100_000 // of all keys, which are told apart
+	maxLabelValues = 100_000 // different values of all keys together
 	maxExamples    = 3
 	maxFunctions   = 1 << 20
 	maxWords       = 10_000 // programs, comments, URLs, of each

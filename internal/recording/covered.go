@@ -2,14 +2,14 @@ package recording
 
 import "time"
 
-// A Coverage says which part of a run CPU profiles are of.
+// A Coverage is the part of a run that CPU profiles cover.
 type Coverage struct {
-	Run      time.Duration // how long it was
-	Covered  time.Duration // how much of it the profiles are of
-	From, To time.Duration // where the first begins and the last ends
+	Run      time.Duration // duration of the run
+	Covered  time.Duration // duration of the profiles
+	From, To time.Duration // begin of the first and end of the last
 }
 
-// Covered returns which part of the run the CPU profiles of a recording are of, where they are to be of all of it.
+// Covered returns the part of the run that the CPU profiles of a recording cover. It is not ok for recordings that do not aim to cover the whole run.
 func (r *Recording) Covered() (c Coverage, ok bool) {
 	all := r.Parts[CPU]
 	if r.Manifest == nil || len(all) == 0 {

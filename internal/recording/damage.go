@@ -15,8 +15,8 @@ import (
 type partReader struct {
 	*Recording
 	kind    string
-	damaged []string // what is wrong with profiles, in words
-	partly  error    // what is wrong with one that is part of the answer because none is whole
+	damaged []string // damaged profiles, as text
+	partly  error    // damage of a profile that is used because none is intact
 }
 
 // A DamageError says that an answer lacks parts of a recording.

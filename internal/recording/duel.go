@@ -16,27 +16,27 @@ import (
 	"github.com/hone-perf/hone/internal/secret"
 )
 
-// A Duel is what came of running two versions against each other.
+// A Duel is the result of a comparison of two versions.
 type Duel struct {
 	Old        DuelSide        `json:"old"`
 	New        DuelSide        `json:"new"`
-	Alpha      float64         `json:"alpha"`                // chance of a false call in a row
-	Within     float64         `json:"within"`               // a change below this share counts as none
+	Alpha      float64         `json:"alpha"`                // probability of a wrong verdict in a row
+	Within     float64         `json:"within"`               // smaller changes count as none
 	Spread     float64         `json:"spread,omitempty"`     // of the logarithm of the ratio of identical programs
 	SpreadOf   int             `json:"spread_of,omitempty"`  // pairs
-	BuiltOnce  bool            `json:"built_once,omitempty"` // both sides are one program, which runs with other settings
+	BuiltOnce  bool            `json:"built_once,omitempty"` // both sides are one program that runs with different settings
 	Benchmarks []DuelBenchmark `json:"benchmarks"`
 	Why        []DuelWhy       `json:"why,omitempty"`
-	Better     map[string]int  `json:"better,omitempty"` // of units, where benchmarks said it: 1 when more is better, -1 when less
+	Better     map[string]int  `json:"better,omitempty"` // by unit, if benchmarks state it: 1 means more is better, -1 less
 	Same       []string        `json:"same,omitempty"`   // packages whose programs are the same, byte for byte
 	Notes      []string        `json:"notes,omitempty"`
 }
 
 // A DuelSide is a version.
 type DuelSide struct {
-	Name  string `json:"name"`            // as the user calls it
+	Name  string `json:"name"`            // name that the user gave
 	Rev   string `json:"rev,omitempty"`   // commit
-	Dirty bool   `json:"dirty,omitempty"` // and with changes that are in none
+	Dirty bool   `json:"dirty,omitempty"` // with uncommitted changes
 	Go    string `json:"go,omitempty"`    // version of Go
 
 	// What it was built and run with, as far as that was set for the comparison, and without values that look like secrets.
@@ -55,17 +55,17 @@ type DuelBenchmark struct {
 	Pkg    string        `json:"pkg,omitempty"`
 	Name   string        `json:"name"`
 	How    string        `json:"how,omitempty"`    // Duet or Alternate
-	Unit   string        `json:"unit,omitempty"`   // that decided when to stop
+	Unit   string        `json:"unit,omitempty"`   // unit that decided when to stop
 	Iters  int           `json:"iters,omitempty"`  // of each run, the same on both sides
-	Apart  [2]int        `json:"apart,omitzero"`   // of the runs of each side, instead, where they are so far apart that both run for the same time
+	Apart  [2]int        `json:"apart,omitzero"`   // iterations by side, if speeds differ so much that both sides run for the same time instead
 	Pairs  []DuelPair    `json:"pairs,omitempty"`  // in the order in which they were measured
 	Counts []DuelPair    `json:"counts,omitempty"` // of Instructions, where they were counted
 	Live   []DuelPair    `json:"live,omitempty"`   // of LiveHeap, where it was watched
-	Only   string        `json:"only,omitempty"`   // the side that has it, old or new, when the other has not
-	Fails  string        `json:"fails,omitempty"`  // the side where it fails, old or new…
+	Only   string        `json:"only,omitempty"`   // old or new, if only that side has it
+	Fails  string        `json:"fails,omitempty"`  // old or new, if it fails there…
 	Error  string        `json:"error,omitempty"`  // …and why
 	Took   time.Duration `json:"took_ns,omitempty"`
-	Stop   string        `json:"stop,omitempty"` // why it was not measured until decided
+	Stop   string        `json:"stop,omitempty"` // why measuring stopped before the result was clear
 }
 
 // Instructions is the unit of DuelBenchmark.Counts.
@@ -83,7 +83,7 @@ type DuelPair struct {
 // A DuelWhy are profiles of both sides of a benchmark that changed. Both did the same number of operations.
 type DuelWhy struct {
 	Pkg   string `json:"pkg,omitempty"`
-	Was   string `json:"was,omitempty"` // path of the old package, when that is another one
+	Was   string `json:"was,omitempty"` // path of the old package, if it differs
 	Name  string `json:"name"`
 	Kind  string `json:"kind"` // CPU or Heap
 	Iters int    `json:"iters"`
@@ -106,7 +106,7 @@ func (w *DuelWhy) Ref(side string) string {
 // duelFile is what a recording of a duel holds besides profiles.
 const duelFile = "duel.json"
 
-// maxDuel is how long that may be.
+// maxDuel is the maximum size of duelFile.
 const maxDuel = 64 << 20
 
 // whyFile returns the name under which a profile of the i-th DuelWhy is kept.

@@ -17,8 +17,8 @@ import (
 	"github.com/hone-perf/hone/internal/secret"
 )
 
-// A FileKind is a kind of file that a recording can hold. What is to be known of it stands in the table of kinds, and nowhere else: how
-// it is read, what hone merge --strip leaves of it, how secrets are looked for in it, and whether it has words.
+// A FileKind is a kind of file in recordings. The table of kinds has everything about it: how to read it, what remains after hone merge --strip,
+// how to find secrets in it, and whether it has text.
 type FileKind struct {
 	Name string // in sessions of hone web; "" when it is not something to look at
 	Doc  string // what there is one of, in messages
@@ -30,15 +30,15 @@ type FileKind struct {
 	alone func(in io.Reader, name string) (any, error) // reads a file that is nothing else; nil where there are none
 	there func(v any) bool                             // whether it is not nil
 	some  func(v any) bool                             // whether there is something to look at in what was read
-	soft  bool                                         // a recording in which it is damaged is as one that has none, unless it is asked for alone
+	soft  bool                                         // if it is damaged, the recording counts as one without it, unless it is requested alone
 
 	strip   func(text []byte, main string) ([]byte, error) // leaves out words; nil is for a kind that is left out as a whole
-	missed  bool                                           // that it is left out is said
+	missed  bool                                           // a note says that it was left out
 	hide    func(text []byte, h *secret.Hider) ([]byte, error)
 	hideBig func(file string, h *secret.Hider) error // in place of hide, for a file that may be too large for memory
-	plain   bool                                     // there can be no secret in it
-	early   int                                      // the higher, the sooner it is looked through: others have secrets that it has names for
-	quiet   bool                                     // it has no words, or those of it are listed otherwise
+	plain   bool                                     // it cannot have secrets
+	early   int                                      // files with a higher number are searched first: they name secrets that others contain
+	quiet   bool                                     // it has no text, or its text is listed elsewhere
 	profile bool
 }
 
@@ -122,7 +122,7 @@ func isProfile(name string) bool {
 
 func isTrace(name string) bool { return name == TraceFile || path.Dir(name) == FlightDir }
 
-// Of returns a recording that has one part and nothing else.
+// Of returns a recording with one part only.
 func (k Kind[T]) Of(ref string, v *T) *Recording {
 	return (&Recording{Ref: ref, given: map[*FileKind]any{k.FileKind: v}}).Numbered()
 }
@@ -202,7 +202,7 @@ func (r *Recording) Only(kinds ...string) *Recording {
 	return &out
 }
 
-// Check reads what there is beside profiles, and says what is wrong with it.
+// Check reads all parts except profiles, and returns what is wrong with them.
 func (r *Recording) Check() error {
 	for _, k := range FileKinds {
 		if k.soft {

@@ -9,38 +9,38 @@ import (
 // comes with a new number only when an older reader would show something wrong.
 const Format = 1
 
-// A Manifest says what a recording is of, how it was made and what it cost. See docs/format/recording.md.
+// A Manifest describes a recording: its program, how it was recorded, and the overhead. See docs/format/recording.md.
 type Manifest struct {
 	Format  int       `json:"format"`
 	Hone    string    `json:"hone"`              // version of the recorder
-	How     How       `json:"how"`               // what was done to get it
+	How     How       `json:"how"`               // how it was recorded
 	Command []string  `json:"command,omitempty"` // as it was started
-	Target  string    `json:"target,omitempty"`  // what was recorded otherwise: a URL, a process
+	Target  string    `json:"target,omitempty"`  // URL or process that was recorded, if no command was started
 	Dir     string    `json:"dir,omitempty"`     // where it was started
 	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"` // zero while it runs, and when the recorder did not live to see it
+	Ended   time.Time `json:"ended,omitzero"` // zero while it runs, and if the recorder was killed before the end
 
 	Exit     *Exit    `json:"exit,omitempty"`
 	Program  *Program `json:"program,omitempty"`
 	Machine  *Machine `json:"machine,omitempty"`
 	Usage    *Usage   `json:"usage,omitempty"`
 	Recorder *Cost    `json:"recorder,omitempty"`
-	Cores    float64  `json:"cores,omitempty"` // that all processes used together on average, where they are out of a store
+	Cores    float64  `json:"cores,omitempty"` // mean number of cores that all processes used, for profiles from a store
 	Lookout  *Lookout `json:"lookout,omitempty"`
 	Changes  *Changes `json:"changes,omitempty"`
 
-	// Fleet says by kind of profile what was added up, where How is Stored.
+	// Fleet describes the added profiles by kind, if How is Stored.
 	Fleet map[string]Load `json:"fleet,omitempty"`
 
 	Events []Event `json:"events,omitempty"`
 
-	Notes []string `json:"notes,omitempty"` // what is missing or doubtful, in words for the user
+	Notes []string `json:"notes,omitempty"` // missing or doubtful data, as text for users
 
-	KeepSecrets bool `json:"keep_secrets,omitempty"` // what looks like a secret was not replaced
-	Stripped    bool `json:"stripped,omitempty"`     // there are no sources, arguments and labels any longer
+	KeepSecrets bool `json:"keep_secrets,omitempty"` // possible secrets were not replaced
+	Stripped    bool `json:"stripped,omitempty"`     // sources, arguments and labels were removed
 }
 
-// How says how a recording was made.
+// How is the way in which a recording was made.
 type How string
 
 // The ways to record.
@@ -55,7 +55,7 @@ const (
 	Stored  How = "stored"  // profiles of many processes were added up, out of a store
 )
 
-// A Load is what profiles of many processes that were added up are of.
+// A Load describes added profiles of many processes.
 type Load struct {
 	Profiles  int           `json:"profiles"`
 	Processes float64       `json:"processes"`  // at the same time, on average
@@ -86,11 +86,11 @@ func (l Load) Grown(v int64) float64 {
 type Exit struct {
 	Code   int    `json:"code"`             // what the shell sees: 128 and the number of the signal, if there was one
 	Signal string `json:"signal,omitempty"` // that ended it
-	Cause  string `json:"cause,omitempty"`  // in words, where more is known, such as out of memory
-	Asked  bool   `json:"asked,omitempty"`  // hone told the program to end, and it did
+	Cause  string `json:"cause,omitempty"`  // as text, if known, such as out of memory
+	Asked  bool   `json:"asked,omitempty"`  // hone stopped the program
 }
 
-// A Program is what a program says about how it was built.
+// A Program is the build information of a program.
 type Program struct {
 	Path     string            `json:"path,omitempty"`   // of its main package
 	Module   string            `json:"module,omitempty"` // main module
@@ -115,7 +115,7 @@ type Machine struct {
 	Container bool   `json:"container,omitempty"`
 }
 
-// A Usage is what a whole run took.
+// A Usage is the resources that a whole run used.
 type Usage struct {
 	User   time.Duration `json:"user_ns"`
 	System time.Duration `json:"system_ns"`
@@ -123,15 +123,15 @@ type Usage struct {
 	MaxRSS int64         `json:"max_rss,omitempty"` // bytes
 }
 
-// A Cost is what recording took of the program's own time, as the recorder inside measured it.
+// A Cost is the overhead of recording, as measured by the recorder in the program.
 type Cost struct {
 	CPU    time.Duration `json:"cpu_ns"`    // of writing profiles
 	Pauses time.Duration `json:"pauses_ns"` // without a CPU profile, between two segments
 	Bytes  int64         `json:"bytes"`     // written
 }
 
-// A Lookout is trouble that was looked out for. The recording then holds the last Window of the run, and what led up to
-// each of Events.
+// A Lookout is the conditions that the recorder watched for. The recording has only the last Window of the run, and the time before each of
+// Events.
 type Lookout struct {
 	When     []string      `json:"when"` // rss>50%
 	Window   time.Duration `json:"window_ns"`
@@ -139,22 +139,22 @@ type Lookout struct {
 	Captures int           `json:"captures"` // at most
 }
 
-// An Event is trouble: profiles were taken at once, and those from before it are kept.
+// An Event is a condition that became true. Profiles were taken at once, and those from before it are kept.
 type Event struct {
 	At    time.Duration `json:"at_ns"` // since the start
 	When  string        `json:"when"`  // the condition
-	Of    string        `json:"of"`    // what was above its limit: rss, goroutines
+	Of    string        `json:"of"`    // value above its limit: rss, goroutines
 	Unit  string        `json:"unit"`  // bytes, count, percent or nanoseconds
 	Value float64       `json:"value"`
 	Limit float64       `json:"limit"`
 
-	Request string `json:"request,omitempty"` // that took too long: the pattern of a ServeMux
+	Request string `json:"request,omitempty"` // ServeMux pattern of the request that took too long
 }
 
 // Latency is what an Event is of that is about a slow request.
 const Latency = "latency"
 
-// Slow reports whether a request took longer than it was to.
+// Slow reports whether the event is a request that took too long.
 func (m *Manifest) Slow() bool {
 	return slices.ContainsFunc(m.Events, func(e Event) bool { return e.Of == Latency })
 }
@@ -162,6 +162,6 @@ func (m *Manifest) Slow() bool {
 // Changes are those in the folder that a program was built in, against its last commit. The text of them is DiffFile.
 type Changes struct {
 	Files     int  `json:"files"`
-	Untracked int  `json:"untracked,omitempty"` // of these; the text has their names alone
-	Cut       bool `json:"cut,omitempty"`       // there is only the beginning of the text
+	Untracked int  `json:"untracked,omitempty"` // untracked files; the text has only their names
+	Cut       bool `json:"cut,omitempty"`       // the text was cut
 }

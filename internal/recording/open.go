@@ -44,7 +44,7 @@ func IsRecording(name string) bool {
 		return err == nil
 	}
 	if !st.Mode().IsRegular() {
-		return false // a pipe would lose what is looked at
+		return false // reading from a pipe here would lose data
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -86,7 +86,7 @@ func Read(name string, in []byte) (*Recording, error) {
 	return r.Numbered(), nil
 }
 
-// Whole reports whether r is all that was recorded, so that it can be packed.
+// Whole reports whether r is complete, so that it can be packed.
 func (r *Recording) Whole() bool { return r.files != nil }
 
 // PackTo writes all that is in the recording as one file, however it is kept.
@@ -222,7 +222,7 @@ func readFile(files fs.FS, name string, limit int) ([]byte, error) {
 func Pack(folder, file string, m *Manifest) (hidden int, err error) {
 	var h secret.Hider
 	if !m.KeepSecrets {
-		m.hidden(&h) // which tells what to look for in the files
+		m.hidden(&h) // which collects secrets to find in the files
 		if err := hideSecrets(folder, &h, m); err != nil {
 			return 0, err
 		}
@@ -247,7 +247,7 @@ func pack(folder, file string) error {
 			}
 			rel, err := filepath.Rel(folder, name)
 			if err != nil || rel == manifestFile || strings.HasPrefix(path.Base(rel), ".") {
-				return err // what starts with a dot was being written when the program ended
+				return err // files with a dot were being written when the program ended
 			}
 			return packFile(z, folder, filepath.ToSlash(rel))
 		})
@@ -290,8 +290,8 @@ func packFile(z *zip.Writer, folder, name string) error {
 	return err
 }
 
-// squeeze packs what has the form of gzip but is only stored, as the recorder inside a program writes it: that shall cost the
-// program as little as can be. All else stays as it is.
+// squeeze compresses gzip files whose data is only stored: the recorder in a program writes these, to use as little CPU as possible. Other files
+// stay as they are.
 func squeeze(text []byte) []byte {
 	const header, kind = 10, 6 // bytes; bits of the first byte behind it, which are 0 where it is stored
 	if len(text) <= header || text[3] != 0 || text[header]&kind != 0 {
@@ -315,7 +315,7 @@ func WriteManifest(folder string, m *Manifest) error {
 	m = m.hidden(&secret.Hider{})
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // people read it, too
+	enc.SetEscapeHTML(false) // for people who read it
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(m); err != nil {
 		return err

@@ -16,14 +16,14 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// A Recording is what one run left behind. Nobody changes one that others have; what differs in a field is a copy. One that was opened has no
-// Profile until it is picked from its parts. What there is beside profiles is asked for by its Kind.
+// A Recording is the data of one run. It is immutable: methods that change a field return a copy. A Recording that was opened has no Profile until
+// Pick chooses one from its parts. Use a Kind to get parts other than profiles.
 type Recording struct {
 	Ref      string           // what the user typed to get it
 	Profile  *profile.Profile // what views are about; nil when there is none
 	Manifest *Manifest        // nil for a bare profile
 	Parts    map[string][]Part
-	Lost     []string // what of the file could not be used, in words: of one that was cut short, say
+	Lost     []string // unusable parts of the file, as text, such as the missing end
 	Picked   string   // tells which of the profiles in a recording Profile is; "" for a bare profile
 	Sources  Sources  // finds source text for frames; nil when there is none to be had
 	Code     Code     // finds machine code; nil when there is none to be had

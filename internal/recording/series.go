@@ -20,7 +20,7 @@ const (
 	ProcessCPU     = "process/cpu"         // seconds since the start; of a server, what its CPU profiles count
 	ProcessThreads = "process/threads"     // at that time
 	ProcessDelay   = "process/run-delay"   // seconds that its threads waited for a core
-	NumRunnable    = "go/runnable"         // that wait for a P, the mean since the line before
+	NumRunnable    = "go/runnable"         // goroutines that wait for a P: the mean since the previous line
 	NumGoroutine   = "go/goroutines"       // without those of the runtime, which newer versions of runtime/metrics count, too
 	HeapLive       = "/gc/heap/live:bytes" // after the last collection
 )
@@ -38,7 +38,7 @@ const (
 	maxMetricNames = 1 << 9
 )
 
-// unknown is the value that a line does not say.
+// unknown is the value of metrics that a line does not have.
 var unknown = math.NaN()
 
 // Values returns the values of a metric at all Times, NaN where it is not known, or nil when it never is.
@@ -70,7 +70,7 @@ func readSeries(r *Recording) (*Series, error) {
 	return s, nil
 }
 
-// readGC reads what the garbage collector said.
+// readGC reads the log of the garbage collector.
 func readGC(r *Recording) (*gclog.Log, error) {
 	f, err := r.OpenFile(GCFile)
 	if err != nil {

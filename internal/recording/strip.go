@@ -19,8 +19,8 @@ import (
 	"github.com/hone-perf/hone/internal/secret"
 )
 
-// Strip writes a recording without sources, arguments, host, labels, what the program said, and paths: of these there are those of packages, as
-// imports have them. Functions and lines stay, and what was measured.
+// Strip writes a recording without sources, arguments, host, labels, output of the program, and paths, except import paths of packages. Functions,
+// lines and measurements stay.
 func Strip(r *Recording, to io.Writer) error {
 	if r.files == nil {
 		return errors.New("it is not a hone recording")
@@ -94,7 +94,7 @@ func Strip(r *Recording, to io.Writer) error {
 
 var whyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^why/[0-9]+-(old|new)\.pb\.gz$`) })
 
-// stripped returns a manifest that says what was measured, and nothing of where.
+// stripped returns a manifest with measurements, without places.
 func (m *Manifest) stripped() *Manifest {
 	out := &Manifest{
 		Format: m.Format, Hone: m.Hone, How: m.How, Started: m.Started, Ended: m.Ended, Usage: m.Usage, Recorder: m.Recorder,

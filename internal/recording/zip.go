@@ -19,7 +19,7 @@ import (
 type packed struct {
 	*zip.Reader
 	io.Closer
-	lost []string // what of the file could not be used, in words
+	lost []string // unusable parts of the file, as text
 }
 
 // openZip opens a packed recording. The list of what is in it is its end: of a file that lacks it, such as one whose copy

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -89,11 +90,12 @@ type ServerState struct {
 	Goroutines int64         `json:"goroutines,omitempty"`
 }
 
-// A BalancePart is a part of the time of the mean request.
+// A BalancePart is a part of the time of the mean request. Parts never add up to more than that time.
 type BalancePart struct {
-	What  string        `json:"what"`
-	Nanos time.Duration `json:"ns"`
-	Share float64       `json:"share"`
+	What    string        `json:"what"`
+	Nanos   time.Duration `json:"ns"`
+	Share   float64       `json:"share"`
+	Overlap time.Duration `json:"overlap_ns,omitempty"` // measured beyond Nanos: at the same time as parts above, or outside of requests
 }
 
 // A FunctionCost is the cost of a function per request. Self includes calls of the standard library, so that each cost belongs to a function of the
@@ -230,8 +232,19 @@ func (s *LoadServer) facts() []Fact {
 
 func (s *LoadServer) balance() Table {
 	t := Table{Title: "where the mean request's time went", Columns: []Column{{Name: "what"}, {Name: "time"}, {Name: "share"}}}
+	overlaps := slices.ContainsFunc(s.Balance, func(b BalancePart) bool { return b.Overlap > 0 })
+	if overlaps {
+		t.Columns = append(t.Columns, Column{Name: "overlap"})
+	}
 	for _, b := range s.Balance {
-		t.Rows = append(t.Rows, []any{b.What, Nanos(b.Nanos), unit.Share(b.Share)})
+		row := []any{b.What, Nanos(b.Nanos), unit.Share(b.Share)}
+		switch {
+		case b.Overlap > 0:
+			row = append(row, Nanos(b.Overlap))
+		case overlaps:
+			row = append(row, "")
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

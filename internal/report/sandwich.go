@@ -77,7 +77,7 @@ type Search struct {
 	Head
 	Value int64    `json:"value"` // of the samples with a matching frame, each once
 	Count int      `json:"count"` // frames that match
-	Names []string `json:"names"` // of them, the first in order of their names
+	Names []string `json:"names"` // of them, in order; the heaviest if there are too many
 }
 
 // Blocks is a table of the names.

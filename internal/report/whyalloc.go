@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/escape"
@@ -86,12 +87,14 @@ func (l *LineStory) blocks() []Block {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d  %s\n", l.File, l.Line, strings.TrimSpace(l.Text))
 	for i := range l.Heap {
-		l.Heap[i].tell(&b, "", l.Place)
+		h := &l.Heap[i]
+		fmt.Fprintf(&b, "  %s is on the heap", h.What)
+		if n := len(h.Through); n > 0 {
+			fmt.Fprintf(&b, " (written at %s, inlined here)", h.Through[n-1].At())
+		}
+		b.WriteString(h.reasons(l.Place))
 	}
-	for i := range l.Inlined {
-		h := &l.Inlined[i]
-		h.tell(&b, "inlined at "+h.At.At()+": ", l.Place)
-	}
+	l.inlined(&b)
 	if len(l.Heap)+len(l.Inlined) == 0 {
 		b.WriteString("  no value escapes to the heap here" + l.below() + "\n")
 	}
@@ -156,25 +159,49 @@ func (l *LineStory) below() string {
 	return ""
 }
 
-// tell explains why a value is on the heap. It omits places on the line itself.
-func (h *HeapStory) tell(b *strings.Builder, before string, here Place) {
-	fmt.Fprintf(b, "  %s%s is on the heap", before, h.What)
-	if n := len(h.Through); n > 0 && before == "" {
-		fmt.Fprintf(b, " (written at %s, inlined here)", h.Through[n-1].At())
+// inlined explains the values that escape where the line is inlined. Places with the same explanation share it. Steps at the place itself omit it.
+func (l *LineStory) inlined(b *strings.Builder) {
+	var stories []string
+	places := make(map[string][]string)
+	for i := range l.Inlined {
+		h := &l.Inlined[i]
+		story := h.What + " is on the heap" + h.reasons(Place{File: h.At.File, Line: h.At.Line})
+		at := h.At.At()
+		if len(places[story]) == 0 {
+			stories = append(stories, story)
+		}
+		if !slices.Contains(places[story], at) {
+			places[story] = append(places[story], at)
+		}
 	}
-	fmt.Fprintf(b, ":\n    why: %s\n", h.Why)
+	const most = 4
+	for _, story := range stories {
+		at := places[story]
+		more := ""
+		if n := len(at) - most; n > 1 {
+			at, more = at[:most], fmt.Sprintf(" and %d more places", n)
+		}
+		fmt.Fprintf(b, "  inlined at %s%s: %s", strings.Join(at, ", "), more, story)
+	}
+}
+
+// reasons says why a value is on the heap. It omits the place of steps on the line here.
+func (h *HeapStory) reasons(here Place) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ":\n    why: %s\n", h.Why)
 	for _, s := range h.Steps {
 		at := ""
 		if s.Line != here.Line || !escape.SameFile(s.File, here.File) {
 			at = ", at " + s.At()
 		}
-		fmt.Fprintf(b, "    - %s%s\n", s.Text, at)
+		fmt.Fprintf(&b, "    - %s%s\n", s.Text, at)
 	}
 	for i, way := range h.Break {
 		word := "or"
 		if i == 0 {
 			word = "what would avoid it:"
 		}
-		fmt.Fprintf(b, "    %s %s\n", word, way)
+		fmt.Fprintf(&b, "    %s %s\n", word, way)
 	}
+	return b.String()
 }

@@ -202,7 +202,7 @@ func cutMatcher(s string) (Matcher, string, error) {
 	}
 	name := strings.TrimSpace(s[:at])
 	if name == "" || strings.ContainsAny(name, "{}\",` \t\r\n") || !isWord(name) {
-		return Matcher{}, "", fmt.Errorf("%q is not a name of a label", profile.Shorten(name, 40))
+		return Matcher{}, "", fmt.Errorf("%q is not a label name", profile.Shorten(name, 40))
 	}
 	s = s[at:]
 	i := slices.IndexFunc([]Op{Matches, MatchesNot, IsNot, Is}, func(op Op) bool { return strings.HasPrefix(s, string(op)) })

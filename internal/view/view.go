@@ -1,6 +1,6 @@
-// Package view says what a view is: a question about recordings that has a name, and its answer.
+// Package view defines a view: a named question about recordings, and its answer.
 //
-// The views are in the packages below this one, a package for what they look at; package views has them all.
+// The views are in the packages below this one, by the kind of data that they show. Package views has all of them.
 package view
 
 import (
@@ -18,22 +18,22 @@ type View struct {
 	Name      string
 	Aliases   []string
 	Doc       string   // one line
-	Arg       string   // what its argument is called in help; "" when it takes none
+	Arg       string   // name of its argument in help; "" if it takes none
 	Examples  []string // queries as they are written at the prompt
-	Uses      Keys     // that change its answer
-	NeedsBase bool     // it takes a second recording, to compare the first with
-	Part      Part     // of a recording that it is about
-	Needs     []string // what else of a recording it looks at: kinds of profiles, and names of kinds of parts
-	Kind      string   // of profile that it is about; "" is any
-	Formats   []string // endings of files whose format is its answer, and no other view's
+	Uses      Keys     // keys that change its answer
+	NeedsBase bool     // it compares with a second recording
+	Part      Part     // the part of a recording that it shows
+	Needs     []string // other data of a recording that it reads: kinds of profiles, and names of kinds of parts
+	Kind      string   // kind of profile that it shows; "" is any
+	Formats   []string // extensions of files in a format that only this view can write
 	Pictures  []string // formats in which its answer can be drawn: svg, png, and html for a page
-	Timed     bool     // it is about profiles that know when: those of a recording, and execution traces
+	Timed     bool     // it needs times: profiles of a recording, or execution traces
 	Compares  bool     // it shows both sides when there is a second recording; other views show the difference
 
 	Run func(in []*recording.Recording, q query.Query) (report.Report, error)
 }
 
-// Has reports whether a recording has what v is about.
+// Has reports whether a recording has the data that v shows.
 func (v *View) Has(rec *recording.Recording) bool {
 	switch {
 	case v.Part != Profile:
@@ -50,7 +50,7 @@ func (v *View) Has(rec *recording.Recording) bool {
 	return v.Kind == "" || strings.HasPrefix(rec.Profile.SampleTypes[0].Type, v.Kind)
 }
 
-// Argument says what the argument of v is, for which Arg is short.
+// Argument describes the argument of v, for which Arg is short.
 func (v *View) Argument() string {
 	switch v.Arg {
 	case "RX":
@@ -61,7 +61,7 @@ func (v *View) Argument() string {
 	return v.Arg
 }
 
-// A Part is what a view is about in a recording.
+// A Part is the part of a recording that a view shows.
 type Part = *recording.FileKind
 
 // Most views are about a profile.
@@ -75,7 +75,7 @@ var (
 	Trace      = recording.Execution.FileKind
 )
 
-// Server is what says what requests cost a server.
+// Server is a load run with the recording of its server.
 var Server = []string{Metrics.Name, GCLog.Name, recording.CPU, recording.Heap, recording.Block, recording.Mutex, recording.Goroutine}
 
 // Sides returns what a question is about, with what it is compared with: without a base, labels of the base are those of other samples of
@@ -103,10 +103,10 @@ func (k Keys) Has(name string) bool {
 // List returns the names.
 func (k Keys) List() []string { return strings.Fields(string(k)) }
 
-// A NoMatch says that a view was asked about functions that are not there.
+// A NoMatch means that no function matches the argument of a view.
 type NoMatch struct {
 	Arg     string
-	Remarks []report.Remark // on the steps, which may be why
+	Remarks []report.Remark // on the steps, which may be the reason
 }
 
 func (e *NoMatch) Error() string { return fmt.Sprintf("no matches found for regexp: %s", e.Arg) }

@@ -11,7 +11,7 @@ import (
 // A cause is a function because of which a service costs more or less.
 type cause struct {
 	function      int32
-	before, after float64 // before is for as much work as there was after
+	before, after float64 // before is scaled to the amount of work after
 	z             float64
 	callers       []payer
 	with          []int32
@@ -20,7 +20,7 @@ type cause struct {
 
 func (c *cause) delta() float64 { return c.after - c.before }
 
-// A payer is a caller, and what it has of a change.
+// A payer is a caller, and its part of a change.
 type payer struct {
 	function int32
 	share    float64
@@ -57,7 +57,7 @@ type comparison struct {
 	noise
 }
 
-// compare lays two sides together; ratio says by row how much more work there was after, and is 0 where there is nothing to compare with.
+// compare combines two sides; ratio is how much more work there was after, by row. It is 0 for rows that cannot be compared.
 func (m *memory) compare(before, after *costs, ratio []float64, known float64, n noise) *comparison {
 	c := &comparison{names: m.names, known: known, noise: n, total: after.total(), unit: m.unit, again: make([]float64, len(m.entries))}
 	for row := range c.again {
@@ -88,7 +88,7 @@ func (m *memory) compare(before, after *costs, ratio []float64, known float64, n
 	return c
 }
 
-// sums returns, by function, what the stacks cost that are not left out and have the function.
+// sums returns the cost of the stacks with each function, except those that are left out.
 func (c *comparison) sums(out []bool, within int32) (before, after []float64) {
 	n := len(c.names.functions)
 	before, after = make([]float64, n), make([]float64, n)
@@ -183,7 +183,7 @@ func (c *comparison) measure(out []bool, f int32) {
 	}
 }
 
-// uncertain is the part of an entry that a cause has to have to make it uncertain how much work there was.
+// uncertain is the share of the cost of an entry from which on a cause makes the amount of work uncertain.
 const uncertain = 0.1
 
 // climb returns the function that explains what f does and what else changed the same way beside it, if there is one: the lowest one
@@ -224,7 +224,7 @@ func (c *comparison) climb(f int32, out []bool) int32 {
 	return f
 }
 
-// cause returns what is known of a change of f.
+// cause describes a change of f.
 func (c *comparison) cause(f int32, out []bool) *cause {
 	before, after := c.sums(out, f)
 	all := &cause{function: f, before: before[f], after: after[f], touched: map[int32]bool{}}
@@ -279,7 +279,7 @@ func (c *comparison) cause(f int32, out []bool) *cause {
 	return all
 }
 
-// above reports whether g calls f rather than the other way round, where both are on a stack.
+// above reports whether g is nearer to the root than f, on the first stack with both.
 func (c *comparison) above(g, f int32) bool {
 	for _, s := range c.stacks {
 		a, b := slices.Index(s, g), slices.Index(s, f)

@@ -12,16 +12,16 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// versionLabel tells versions of a service apart; where there is none, builds are.
+// versionLabel identifies versions of a service; without it, the build does.
 const versionLabel = "version"
 
 const (
-	gone         = 30 * time.Minute // a version that was away so long, while there were others, is deployed again
+	gone         = 30 * time.Minute // a version that was absent for so long, while others ran, counts as deployed again
 	mostVersions = 200
 	mostDeploys  = 50
 )
 
-// looks is how long after a deploy the versions are compared that run side by side.
+// looks are the times after a deploy at which versions that run side by side are compared.
 var looks = []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
 
 // versions notices versions that were not there before. The lines are of the step of q.
@@ -88,7 +88,7 @@ func (n *Noticer) versions(ctx context.Context, s *service, lines []store.Line, 
 			s.deploys = s.deploys[1:]
 		}
 		if n.Events.Get(s.tenant, d.id) != nil {
-			continue // this was seen before a restart
+			continue // known since before a restart
 		}
 		e := event.Event{
 			ID: d.id, Tenant: s.tenant, Kind: event.Deployed, Service: s.name, Time: d.first, Noticed: n.Now().UTC(),
@@ -102,7 +102,7 @@ func (n *Noticer) versions(ctx context.Context, s *service, lines []store.Line, 
 	return bad
 }
 
-// instant is how exactly the time of a deploy is told.
+// instant is the resolution of the time of a deploy.
 const instant = 10 * time.Second
 
 // first returns when the first profile of a selection came in the step of q, or no time if there is none.
@@ -123,7 +123,7 @@ func (n *Noticer) first(ctx context.Context, q store.Query, of store.Selector) (
 	return first, nil
 }
 
-// others reports whether there were other versions after some time.
+// others reports whether other versions were seen after a time.
 func (s *service) others(v string, after time.Time) bool {
 	for other, at := range s.versions {
 		if other != v && at.After(after) {
@@ -274,13 +274,13 @@ func (n *Noticer) between(ctx context.Context, s *service, kind string, m *memor
 	}, nil
 }
 
-// processLabels tell processes apart, the best first.
+// processLabels identify processes, the best first.
 var processLabels = []string{"instance", "pod", "host", "hostname", "host_name", "service_instance_id", "k8s_pod_name", "container_id"}
 
-// mostProcesses is how many are looked at one by one.
+// mostProcesses is how many processes are examined individually.
 const mostProcesses = 12
 
-// processes returns the label that tells processes apart, and its values.
+// processes returns the label that identifies processes, and its values.
 func (n *Noticer) processes(ctx context.Context, s *service, kind string, sel store.Selector, from, to time.Time) (label string, values []string, err error) {
 	q := store.Query{Tenant: s.tenant, Selector: sel, Kind: kind, From: from, To: to}
 	names, err := n.Store.Names(ctx, q)
@@ -299,7 +299,7 @@ func (n *Noticer) processes(ctx context.Context, s *service, kind string, sel st
 	return "", nil, nil
 }
 
-// local returns the functions that changed in a few processes only: a noisy neighbor, or a request that went wrong, and no change of the service.
+// local returns the functions that changed in a few processes only. The reason is a noisy neighbor or an odd request, not a change of the service.
 func (n *Noticer) local(ctx context.Context, s *service, kind string, m *memory, causes []*cause, from, began, to time.Time) (map[int32]bool, error) {
 	if len(causes) == 0 {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 // What a process holds, such as goroutines and live heap, follows its work: over hours, too, as traffic does. What grows in every half hour of some
 // hours, by more than work does and without a new version, is probably never given back.
 
-// What is looked at, and how much growth is worth telling.
+// The values that are watched, and how much growth is reported.
 var held = []struct {
 	kind, column string
 	least        float64 // that a process has to hold more
@@ -80,7 +80,7 @@ func (n *Noticer) growth(ctx context.Context, t *tenant, from time.Time) error {
 	return bad
 }
 
-// grows takes the level of a step.
+// grows adds the level of a step.
 func (n *Noticer) grows(ctx context.Context, s *service, kind, column string, least, level float64, from time.Time) error {
 	if s.holds == nil {
 		s.holds = map[string]*hold{}
@@ -97,7 +97,7 @@ func (n *Noticer) grows(ctx context.Context, s *service, kind, column string, le
 		b.level = min(b.level, level)
 	} else {
 		if i >= 0 && block.Sub(g.blocks[i].from) != growthBlock {
-			g.blocks = nil // there were no profiles for a while
+			g.blocks = nil // profiles are missing for a while
 		}
 		g.blocks = append(g.blocks, holdBlock{from: block, level: level})
 		if len(g.blocks) > growthBlocks+1 {
@@ -142,7 +142,7 @@ func (n *Noticer) grows(ctx context.Context, s *service, kind, column string, le
 	return n.tellGrowth(ctx, s, kind, column, g, first, last, from.Add(n.Step))
 }
 
-// work returns what a service did in a step: CPU seconds a second, of one process.
+// work returns the CPU time per second of a process of a service in a step.
 func (s *service) work(at time.Time) float64 {
 	m := s.memories[recording.CPU]
 	if m == nil {
@@ -156,7 +156,7 @@ func (s *service) work(at time.Time) float64 {
 	return 0
 }
 
-// tellGrowth adds an event of growth that has lasted for some half hours.
+// tellGrowth reports growth that has lasted for some half hours.
 func (n *Noticer) tellGrowth(ctx context.Context, s *service, kind, column string, g *hold, first, last holdBlock, now time.Time) error {
 	q := store.Query{Tenant: s.tenant, Selector: store.Service(s.name), Kind: kind}
 	merge := func(from time.Time) (*store.Merged, error) {
@@ -191,7 +191,7 @@ func (n *Noticer) tellGrowth(ctx context.Context, s *service, kind, column strin
 	return n.Events.Add(e)
 }
 
-// takeUpGrowth goes on with the event of growth that was not over when the server ended.
+// takeUpGrowth continues an event of growth that had not ended when the server stopped.
 func (n *Noticer) takeUpGrowth(s *service, kind string, g *hold) {
 	told, _ := n.Events.List(event.Filter{Tenant: s.tenant, Service: s.name, Kinds: []event.Kind{event.Changed}, From: n.Now().Add(-openFor)})
 	for _, e := range told {
@@ -202,7 +202,7 @@ func (n *Noticer) takeUpGrowth(s *service, kind string, g *hold) {
 	}
 }
 
-// grown returns the function below which most of what a profile has more is, and the least else.
+// grown returns the function that has most of the growth between two profiles below it, and the least other cost.
 func grown(before, after *profile.Profile, column string) *profile.Function {
 	const most = 0.6
 	all := newNames()

@@ -9,19 +9,19 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// How long is remembered, in steps, and how much of each.
+// How many steps are remembered, and how much of each.
 const (
-	ringSteps  = 60   // what changes are looked for in
-	recent     = 12   // of which a change can have begun in so many
-	fewest     = 9    // steps before a change, and all in all before one is looked for
+	ringSteps  = 60   // in which changes are searched
+	recent     = 12   // last steps, in one of which a change can have begun
+	fewest     = 9    // steps before a change, and in total before the first search
 	shortest   = 3    // steps that a change must last
-	mostRows   = 16   // entries that are told apart
+	mostRows   = 16   // entries that are distinguished
 	mostSeries = 6000 // costs of a function below an entry
 	entryShare = 0.003
 	leastShare = 0.0008 // of the service that a function must cost to be remembered
 )
 
-// A step is what came in one step of time.
+// A step is the profiles of one step of time.
 type step struct {
 	Time     time.Time
 	Total    float64
@@ -59,11 +59,11 @@ type memory struct {
 	column string
 	types  profile.ValueType
 
-	alarmed map[wanderKey]time.Time // what showed a change at the step before, and since when
-	rebased []time.Time             // changes that are taken as usual now
+	alarmed map[wanderKey]time.Time // series with a change at the previous step, and its begin
+	rebased []time.Time             // times of changes after which costs count as normal
 	count   int                     // of looks
 	moves   map[int]*wander         // of how much work there is, by row
-	shifted int                     // step at which a shift of work was told
+	shifted int                     // step at which a shift of work was reported
 	per     map[int]*wander         // of what entries cost per request, by row
 	parts   map[partKey]*part
 	own     []map[int32]float64 // own costs by row and function, fading as those of parts
@@ -78,7 +78,7 @@ func newMemory(unit float64) *memory {
 
 func (m *memory) row(entry int32) int { return m.rows[entry] }
 
-// add takes the costs of a step.
+// add adds the costs of a step.
 func (m *memory) add(s step, c *costs) {
 	total := c.total()
 	s.Total = total
@@ -145,7 +145,7 @@ func (m *memory) remember(k seriesKey, v float64) {
 	m.series = append(m.series, x)
 }
 
-// forget drops the series that cost least.
+// forget drops the series with the lowest costs.
 func (m *memory) forget() {
 	sum := func(x *series) (s float32) {
 		for _, v := range x.values {

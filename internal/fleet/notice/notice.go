@@ -35,9 +35,9 @@ type Options struct {
 	Step, Wait time.Duration
 }
 
-// What is looked at, by kind of profile.
+// The columns that are watched, by kind of profile.
 var watched = []struct{ kind, column string }{
-	{recording.Heap, "alloc_space"}, // first: the collector follows it
+	{recording.Heap, "alloc_space"}, // first, since the cost of garbage collection depends on it
 	{recording.CPU, "cpu"},
 }
 
@@ -47,7 +47,7 @@ const (
 	unseen      = 24 * time.Hour
 )
 
-// A Noticer notices.
+// A Noticer detects changes.
 type Noticer struct {
 	Options
 	tenants map[string]*tenant
@@ -55,19 +55,19 @@ type Noticer struct {
 
 type tenant struct {
 	name     string
-	next     time.Time // the step to look at
+	next     time.Time // the next step to process
 	began    time.Time // the first step
 	services map[string]*service
 }
 
-// A service is what is known of one.
+// A service is the state of a service.
 type service struct {
 	tenant   string
 	name     string
 	memories map[string]*memory   // by kind
-	versions map[string]time.Time // when each was seen last
-	label    string               // that tells them apart
-	current  string               // the one that most processes have
+	versions map[string]time.Time // last time that each was seen
+	label    string               // that identifies versions
+	current  string               // the version of most processes
 	deploys  []*deploy
 	holds    map[string]*hold // by column
 	seen     time.Time
@@ -96,7 +96,7 @@ func New(o Options) *Noticer {
 	return &Noticer{Options: o, tenants: map[string]*tenant{}}
 }
 
-// Run notices until ctx ends.
+// Run detects changes until ctx ends.
 func (n *Noticer) Run(ctx context.Context) {
 	tick := time.NewTicker(n.Step / 5)
 	defer tick.Stop()
@@ -112,7 +112,7 @@ func (n *Noticer) Run(ctx context.Context) {
 	}
 }
 
-// Look looks at all steps that are complete by now and have not been looked at.
+// Look processes all steps that are complete by now and have not been processed.
 func (n *Noticer) Look(ctx context.Context) error {
 	names, err := n.Store.Tenants(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ func (n *Noticer) Look(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return bad
 				}
-				break // and again at the next look
+				break // try again at the next look
 			}
 			t.next = t.next.Add(n.Step)
 		}
@@ -143,7 +143,7 @@ func (n *Noticer) Look(ctx context.Context) error {
 	return bad
 }
 
-// step looks at one step of time of a tenant.
+// step processes one step of time of a tenant.
 func (n *Noticer) step(ctx context.Context, t *tenant, from time.Time) error {
 	for _, w := range watched {
 		q := store.Query{Tenant: t.name, Kind: w.kind, From: from, To: from.Add(n.Step)}
@@ -202,7 +202,7 @@ func (t *tenant) service(name string, now time.Time) *service {
 	return s
 }
 
-// costs takes what a service cost in a step, and looks for changes.
+// costs adds the costs of a service in a step, and looks for changes.
 func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, lines []store.Line, q store.Query) error {
 	st := step{Time: q.From}
 	for _, l := range lines {
@@ -219,10 +219,10 @@ func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, li
 	if m != nil && len(m.steps) > 0 {
 		last := m.steps[len(m.steps)-1].Time
 		if !q.From.After(last) {
-			return nil // another kind made the step fail, and this one has been here
+			return nil // this kind is done already: the step is repeated because another kind failed
 		}
 		if q.From.Sub(last) > reach {
-			m = nil // what was before is too old to compare with
+			m = nil // the costs before are too old to compare with
 		}
 	}
 	q.Selector = store.Service(s.name)
@@ -258,10 +258,10 @@ func columnIn(types []profile.ValueType, column string) int {
 	return slices.IndexFunc(types, func(t profile.ValueType) bool { return t.Type == column })
 }
 
-// nothing reports whether an error is that there is nothing to merge.
+// nothing reports whether err means that there are no profiles to merge.
 func nothing(err error) bool { return errors.As(err, new(*store.NothingError)) }
 
-// unitOf returns what one sample is worth.
+// unitOf returns the value of one sample.
 func unitOf(p *profile.Profile, k int) float64 {
 	switch p.SampleTypes[k].Type {
 	case "cpu":
@@ -278,7 +278,7 @@ func unitOf(p *profile.Profile, k int) float64 {
 	return 1
 }
 
-// changes looks for changes in a memory, and tells them.
+// changes looks for changes in a memory, and reports them.
 func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memory) error {
 	if len(m.steps) < fewest+shortest {
 		return nil
@@ -291,7 +291,7 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	if err := n.shifts(s, kind, m, scales, len(now) > 0); err != nil {
 		return err
 	}
-	// A change is told when two steps agree about it.
+	// A change is reported when two steps agree about it.
 	told := m.alarmed
 	m.alarmed = map[wanderKey]time.Time{}
 	since := -1
@@ -306,7 +306,7 @@ func (n *Noticer) changes(ctx context.Context, s *service, kind string, m *memor
 	if since < 0 {
 		return nil
 	}
-	// That change began when the clearest of those says that did begin near it.
+	// The change began when the clearest alarm among those near it did.
 	best := alarm{}
 	for _, a := range now {
 		if a.since-since <= 2 && abs(a.z) > abs(best.z) {
@@ -323,7 +323,7 @@ func abs(x float64) float64 {
 	return x
 }
 
-// explain finds the causes of a change, and tells them.
+// explain finds the causes of a change, and reports them.
 func (n *Noticer) explain(ctx context.Context, s *service, kind string, m *memory, tracks []*track, scales [][]float64, a alarm) error {
 	last := len(m.steps) - 1
 	first := max(0, a.since-24)
@@ -358,7 +358,7 @@ func (n *Noticer) explain(ctx context.Context, s *service, kind string, m *memor
 	c := m.compare(before.costs, after.costs, ratio, float64(a.since-first)/float64(last+1-a.since), m.noise(tracks))
 	causes := c.causes(sure * explains)
 	if len(causes) == 0 {
-		return nil // more of it may explain it
+		return nil // later steps may explain it
 	}
 	local, err := n.local(ctx, s, kind, m, causes, m.steps[first].Time, began, m.steps[last].Time.Add(n.Step))
 	if err != nil {
@@ -388,7 +388,7 @@ func (n *Noticer) explain(ctx context.Context, s *service, kind string, m *memor
 	return bad
 }
 
-// rebase takes what changed as usual from now on: what is remembered from before the change is moved to what is usual after it.
+// rebase makes the costs after a change the new normal: it scales the remembered costs before the change to those after it.
 func (m *memory) rebase(touched map[int32]bool, scales [][]float64, since int) {
 	from, to := m.base()
 	for _, x := range m.series {
@@ -433,7 +433,7 @@ type side struct {
 	costs    *costs
 	profiles int
 	streams  int
-	second   float64 // what values are multiplied by to be costs of the service per second
+	second   float64 // factor from values to costs of the service per second
 }
 
 // side returns the profiles of some time, or nil when there are none.

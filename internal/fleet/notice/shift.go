@@ -7,7 +7,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// When a shift of work is told: traffic and its mix move all the time, so only sudden and large ones are.
+// When a shift of work is reported: traffic and its mix vary all the time, so only sudden and large shifts are.
 const (
 	shiftSteps = 6    // before and after
 	shiftBegin = 2    // of those after, which have to show it by themselves
@@ -16,8 +16,8 @@ const (
 	usualShift = 0.05 // that scales of entries move in half an hour before that is known, relative
 )
 
-// shifts tells sudden changes of how much work there is, of all kinds or of some. While a function seems to have changed, it only learns: a large
-// change makes scales uncertain, and is told first.
+// shifts reports sudden changes of the amount of work, of all entries or of some. While a function seems to have changed, it only
+// learns how much scales move: a large change makes scales uncertain, and is reported first.
 func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64, changing bool) error {
 	last := len(m.steps)
 	at := last - shiftSteps

@@ -20,7 +20,7 @@ const (
 	longest    = 500       // bytes of a name in an event
 )
 
-// id returns the ID of what is told by these parts: the same each time.
+// id returns the ID of an event with these parts. It is always the same.
 func id(parts ...any) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
 	return hex.EncodeToString(sum[:12])
@@ -36,7 +36,7 @@ func (s *service) deployNear(began time.Time, step time.Duration) *deploy {
 	return nil
 }
 
-// tell makes an event of a cause, unless it has been told, or ends one that it takes back.
+// tell reports a cause as an event, unless it was reported before. If the cause reverts an earlier change, that event ends.
 func (n *Noticer) tell(s *service, kind string, m *memory, c *cause, before, after *side, began time.Time, total float64, d *deploy) error {
 	fn := &m.names.functions[c.function]
 	spread := m.unit * sampleSpread
@@ -103,7 +103,7 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 	}
 	for _, was := range told {
 		if was.ID == e.ID && was.Change.Kind != ch.Kind {
-			return nil // it was told, and is part of what another kind showed
+			return nil // already reported, as part of a change in another kind
 		}
 		if c := was.Change; c.Source == event.Code && ch.Source == event.Code && c.Kind == ch.Kind && c.Function != ch.Function && near(was.Time, e.Time) && math.Abs(ch.Share) < besideLarge*math.Abs(c.Share) {
 			return nil
@@ -124,12 +124,12 @@ func (n *Noticer) add(e event.Event, touched map[int32]bool, m *memory) error {
 			continue
 		}
 		if !was.Ended.IsZero() && near(was.Ended, e.Time) {
-			return nil // after a restart the same is seen again
+			return nil // after a restart, the same change is found again
 		}
 		if near(was.Time, e.Time) && math.Abs(ch.Share) <= 0.5*math.Abs(was.Change.Share) {
 			return nil // so soon, it only says that the change was a little smaller
 		}
-		// It is over when most of it is gone again.
+		// A change has ended when most of it is gone.
 		if was.Ended.IsZero() && was.Time.Before(e.Time) && math.Abs(ch.Share) > 0.5*math.Abs(was.Change.Share) && math.Abs(ch.Share) < 2*math.Abs(was.Change.Share) {
 			was.Ended = e.Time
 			return n.Events.Add(was)
@@ -161,11 +161,11 @@ func (n *Noticer) shows(e event.Event, was *event.Event, explains func(function 
 	return n.Events.Add(*was), true
 }
 
-// The collector's entry. It works more when functions allocate more.
+// The entry of the garbage collector, which works more when functions allocate more.
 const collector = "runtime.gcBgMarkWorker"
 
 // collects reports whether the collector does more, or less, since a function allocates more. It is listed with that function then.
-// What is allocated is looked at before CPU, so the cause is known first.
+// Allocations are processed before CPU, so that the cause is known first.
 func (n *Noticer) collects(e event.Event, told []event.Event) bool {
 	if e.Change.Kind != recording.CPU || e.Change.Function != collector {
 		return false

@@ -346,7 +346,7 @@ func TestPlain(t *testing.T) {
 		"service=a&label==x":             "label=version=v2",
 		"service=a&label=__name__=x":     "label=version=v2",
 		"service=a&label=service_name=x": "service=NAME",
-		"service=a&label=a%7Bb=x":        "not a name",
+		"service=a&label=a%7Bb=x":        "not a label name",
 		"service=a&label=x=%00":          "control characters",
 		"service=%ff":                    "control characters",
 		"service=a&from=yesterday":       "not a time",

@@ -107,7 +107,7 @@ func (s *Server) label(t *tenant, u *store.Upload, labels []store.Label) error {
 		case limits.Name > 0 && len(l.Name) > limits.Name:
 			return tooMuch(limitName, "the name of label %s has %d bytes, more than %d", profile.Shorten(l.Name, 60), len(l.Name), limits.Name)
 		case !isLabelName(l.Name):
-			return body.Errorf(http.StatusBadRequest, "%q is not a name of a label", profile.Shorten(l.Name, 80))
+			return body.Errorf(http.StatusBadRequest, "%q is not a label name", profile.Shorten(l.Name, 80))
 		}
 		if err := checkValue(l.Name, l.Value, limits); err != nil {
 			return err

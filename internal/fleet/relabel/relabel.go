@@ -82,7 +82,7 @@ func read(v settings.Value) Rule {
 			settings.Texts(&r.Sources)(v)
 			for _, name := range r.Sources {
 				if !ValidName(name) {
-					v.Wrong("%q is not a name of a label", profile.Shorten(name, 60))
+					v.Wrong("%q is not a label name", profile.Shorten(name, 60))
 				}
 			}
 		}},
@@ -152,7 +152,7 @@ func (r *Rule) check() error {
 			return fmt.Errorf("action %s needs target_label", r.Action)
 		}
 		if !ValidName(r.Target) {
-			return fmt.Errorf("%q is not a name of a label", profile.Shorten(r.Target, 60))
+			return fmt.Errorf("%q is not a label name", profile.Shorten(r.Target, 60))
 		}
 	}
 	switch r.Action {
@@ -166,7 +166,7 @@ func (r *Rule) check() error {
 		}
 	case LabelMap:
 		if !ValidName(r.Replacement) {
-			return fmt.Errorf("the replacement %q is not a name of a label", profile.Shorten(r.Replacement, 60))
+			return fmt.Errorf("the replacement %q is not a label name", profile.Shorten(r.Replacement, 60))
 		}
 	case KeepEqual, DropEqual:
 		if !isUsual(true, true, true) {

@@ -118,8 +118,8 @@ type Profile struct {
 	Kind     string            `json:"-"`
 	Path     string            `json:"path"`
 	Interval settings.Duration `json:"interval"`
-	Seconds  int               `json:"seconds,omitempty"` // that the target takes to make it; 0 for one of a moment
-	Delta    bool              `json:"delta,omitempty"`   // of what the target counts, only what comes within Seconds
+	Seconds  int               `json:"seconds,omitempty"` // how long the target profiles; 0 for a snapshot
+	Delta    bool              `json:"delta,omitempty"`   // only what the target counted during Seconds
 
 	metrics *Metrics // of kind process: how to read the answer; nil for others
 }
@@ -174,13 +174,13 @@ func (j *Job) MarshalJSON() ([]byte, error) {
 // A usualKind is a kind of profile of net/http/pprof.
 type usualKind struct {
 	kind, path string
-	deltas     bool // can be asked for what comes within some seconds
-	unasked    bool // is taken where nobody says what to take
+	deltas     bool // has a delta over some seconds
+	unasked    bool // is fetched by default
 }
 
 const cpuKind = "cpu"
 
-// usualKinds are the kinds that need no path. What allocs has is in heap as well.
+// usualKinds are the kinds that need no path. allocs is left out: heap has the same data.
 var usualKinds = []usualKind{
 	{cpuKind, "/debug/pprof/profile", false, true},
 	{"heap", "/debug/pprof/heap", true, true},
@@ -216,12 +216,12 @@ const (
 	mostRefresh   = 24 * time.Hour
 )
 
-// Defaults. CPU profiles take a sixth of the time: 10 s of each minute.
+// Defaults. CPU profiles run for a sixth of the time: 10 s of each minute.
 const (
 	usualInterval = settings.Duration(time.Minute)
 	usualTimeout  = settings.Duration(10 * time.Second)
 	usualSeconds  = 10
-	cpuShare      = 6 // one part of so many
+	cpuShare      = 6 // 1/cpuShare of the interval
 	mostTargets   = 10_000
 )
 
@@ -259,7 +259,7 @@ func Parse(name string, text []byte, more ...settings.Key) (*Config, error) {
 	for _, v := range jobs {
 		j := r.job(v)
 		if line, twice := lines[j.Name]; twice {
-			v.Wrong("job_name %q is also that of the job in line %d", profile.Shorten(j.Name, 60), line)
+			v.Wrong("job_name %q is already the name of the job in line %d", profile.Shorten(j.Name, 60), line)
 		} else if j.Name != "" {
 			lines[j.Name] = v.Line()
 		}

@@ -20,8 +20,8 @@ import (
 // A Deeper is a request for more detail from one process than regular scrapes have.
 type Deeper struct {
 	Tenant, Service string
-	Instance        string // the process that is meant, by its label instance, pod or the like; another one is asked where it is not there
-	Version         string // that is meant, where it matters
+	Instance        string // label of the process, such as its instance or pod; if there is no such process, another one is profiled
+	Version         string // preferred version; "" is any
 	CPU, Trace      time.Duration
 }
 
@@ -46,11 +46,11 @@ type DeepPart struct {
 }
 
 const (
-	mostTrace  = 128 << 20        // bytes of an execution trace, within the memory of the scraper
-	deeperWait = 2 * time.Minute  // until it is its turn
-	traceSlack = 15 * time.Second // that a trace may take longer than it is of
-	leastDeep  = 1 * time.Second  // of a CPU profile and a trace
-	mostDeep   = 10 * time.Minute // of both
+	mostTrace  = 128 << 20        // bytes of an execution trace; counts towards Options.Memory
+	deeperWait = 2 * time.Minute  // for other requests to the process to end
+	traceSlack = 15 * time.Second // that fetching a trace may take beyond its duration
+	leastDeep  = 1 * time.Second  // shortest CPU profile and trace
+	mostDeep   = 10 * time.Minute // longest CPU profile and trace
 )
 
 // Deeper fetches a CPU profile and an execution trace at the same time, and the heap and goroutine profiles. It waits for its turn like a regular
@@ -58,7 +58,7 @@ const (
 func (s *Scraper) Deeper(ctx context.Context, d Deeper) (*Deep, error) {
 	cpu, others := s.processOf(&d)
 	if cpu == nil {
-		return nil, fmt.Errorf("no target of %s is asked for CPU profiles: a job with cpu among its profiles has to have one", d.Service)
+		return nil, fmt.Errorf("hone scrapes no CPU profiles of %s: add its targets to a job with cpu among its profiles", d.Service)
 	}
 	out := &Deep{Address: cpu.base, Labels: cpu.labels.With(cpu.row), Began: time.Now()}
 	var mu sync.Mutex
@@ -105,8 +105,8 @@ func inSeconds(d time.Duration) int {
 	return int((min(max(d, leastDeep), mostDeep) + time.Second - 1) / time.Second)
 }
 
-// processOf returns how to ask the process that is meant, or one like it, for a CPU profile and for its snapshots. One that answers comes
-// before one that does not.
+// processOf returns the targets for the CPU profile and the snapshots of the process that d names, or of one like it. It prefers processes
+// that answer.
 func (s *Scraper) processOf(d *Deeper) (cpu *task, others []*task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,13 +149,13 @@ func (s *Scraper) processOf(d *Deeper) (cpu *task, others []*task) {
 	return cpu, others
 }
 
-// deeper asks for a profile, of so many seconds where it is one of a time.
+// deeper fetches a profile. CPU profiles run for so many seconds.
 func (t *task) deeper(ctx context.Context, seconds int) (start time.Time, raw []byte, u *store.Upload, err error) {
 	one := *t.target
 	if seconds > 0 {
 		one.url = withSeconds(one.url, seconds)
 		one.seconds = seconds
-	} else if one.seconds > 0 { // a delta, of which a moment is wanted
+	} else if one.seconds > 0 { // a delta; fetch the snapshot instead
 		one.url = withSeconds(one.url, 0)
 		one.seconds, one.delta = 0, false
 	}
@@ -179,7 +179,7 @@ func (t *task) deeper(ctx context.Context, seconds int) (start time.Time, raw []
 	return start, raw, u, err
 }
 
-// trace asks for an execution trace of so many seconds.
+// trace fetches an execution trace of so many seconds.
 func (t *task) trace(ctx context.Context, seconds int) (start time.Time, raw []byte, err error) {
 	u := withSeconds(t.url, seconds)
 	u.Path, u.RawPath = pathpkg.Join(pathpkg.Dir(t.url.Path), TraceKind), ""
@@ -198,11 +198,11 @@ func (t *task) trace(ctx context.Context, seconds int) (start time.Time, raw []b
 	return start, raw, err
 }
 
-// turn waits until a process can be asked, and returns what says that it was.
+// turn waits until the task may send a request, and returns the function that ends its turn.
 func (t *task) turn(ctx context.Context, alone bool) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, deeperWait)
 	defer cancel()
-	late := errors.New("others were asked all the time")
+	late := errors.New("it waited too long for other requests")
 	if alone && !enter(ctx, t.gate.open) {
 		return nil, cmp.Or(context.Cause(ctx), late)
 	}
@@ -220,7 +220,7 @@ func (t *task) turn(ctx context.Context, alone bool) (release func(), err error)
 	}, nil
 }
 
-// withSeconds returns a URL with another time to take; 0 is none.
+// withSeconds returns a URL with another duration; 0 removes it.
 func withSeconds(u *url.URL, seconds int) *url.URL {
 	out := *u
 	q := out.Query()

@@ -25,17 +25,17 @@ import (
 	"github.com/hone-perf/hone/internal/secret"
 )
 
-// A set is the labels of a target as it was found.
+// A set is the labels of a discovered target.
 type set map[string]string
 
-// Limits of what names targets.
+// Limits of discovery.
 const (
 	mostFound     = 16 << 20 // bytes of a file or an answer
 	lookupTimeout = 30 * time.Second
-	usualPoll     = settings.Duration(5 * time.Second) // how often files are looked at
+	usualPoll     = settings.Duration(5 * time.Second) // how often files are checked
 )
 
-// sets makes sets of groups. Labels of the source count where the group has none of the name.
+// sets returns the targets of groups. Labels of a group take precedence over those of the source.
 func sets(groups []Group, source set) []set {
 	var out []set
 	for _, g := range groups {
@@ -50,13 +50,13 @@ func sets(groups []Group, source set) []set {
 	return out
 }
 
-// A finder looks for targets again and again.
+// A finder discovers targets at intervals.
 type finder struct {
 	kind  string // as in the configuration
 	what  string // where it looks
 	every time.Duration
 
-	// look returns what there is now. With an error and nil, what was there before counts.
+	// look returns the current targets. With an error and nil, the previous targets stay.
 	look  func(ctx context.Context) ([]set, error)
 	close func() // is called at the end; may be nil
 
@@ -69,7 +69,7 @@ type finder struct {
 	err   error
 }
 
-// run looks until ctx ends, and tells when something has changed.
+// run looks for targets until ctx ends, and reports changes.
 func (f *finder) run(ctx context.Context, changed func()) {
 	defer close(f.done)
 	if f.close != nil {
@@ -121,7 +121,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// finders returns what looks for targets of j, by what tells it from others.
+// finders returns the finders of j by a key of their settings.
 func (s *Scraper) finders(j *Job) map[string]*finder {
 	all := map[string]*finder{}
 	add := func(key string, f *finder) {
@@ -147,7 +147,7 @@ func (s *Scraper) finders(j *Job) map[string]*finder {
 	return all
 }
 
-// files are files that hold groups. One that cannot be read counts as it last could; one that is gone has no targets.
+// files are files with groups. For a file that cannot be read, its last targets stay; a file that was removed has no targets.
 type files struct {
 	patterns []string
 	known    map[string]*knownFile
@@ -183,7 +183,7 @@ func (f *files) look(context.Context) ([]set, error) {
 	return found, errors.Join(errs...)
 }
 
-// read returns what a file holds. It is read again when it has changed, and while it cannot be read.
+// read returns the content of a file. It reads the file again when it has changed, and as long as reading fails.
 func (f *files) read(name string) *knownFile {
 	before := f.known[name]
 	if before == nil {
@@ -194,7 +194,7 @@ func (f *files) read(name string) *knownFile {
 		return &knownFile{found: before.found, err: err}
 	}
 	now := &knownFile{changed: st.ModTime(), size: st.Size(), found: before.found}
-	// A file that was written within the time that its clock can tell apart may be written again without showing it.
+	// A file that was written just now may be written again within the resolution of its modification time, which then does not change.
 	if before.err == nil && before.changed.Equal(now.changed) && before.size == now.size && time.Since(now.changed) > 10*time.Second {
 		return before
 	}
@@ -226,7 +226,7 @@ func readFile(name string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// parseGroups reads what names targets, as Prometheus does.
+// parseGroups reads groups in the format of Prometheus.
 func parseGroups(name string, text []byte, isJSON bool) ([]Group, error) {
 	var groups []Group
 	if !isJSON {
@@ -246,19 +246,19 @@ func parseGroups(name string, text []byte, isJSON bool) ([]Group, error) {
 		return nil, fmt.Errorf(`%s:%d: this is not a list such as [{"targets": ["api:6060"], "labels": {"version": "v2"}}]: %w`, name, line, err)
 	}
 	if dec.More() {
-		return nil, fmt.Errorf("%s: something follows the list of targets", name)
+		return nil, fmt.Errorf("%s: unexpected text after the list of targets", name)
 	}
 	for _, g := range groups {
 		for label := range g.Labels {
 			if !relabel.ValidName(label) {
-				return nil, fmt.Errorf("%s: %q is not a name of a label", name, label)
+				return nil, fmt.Errorf("%s: %q is not a label name", name, label)
 			}
 		}
 	}
 	return groups, nil
 }
 
-// A server names targets when it is asked.
+// A server returns groups over HTTP.
 type server struct {
 	url    string
 	every  time.Duration
@@ -291,7 +291,7 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// names are names that the domain name system knows. One that fails counts as it last was known.
+// names are DNS names. When a lookup fails, the last targets of the name stay.
 type names struct {
 	DNSSD
 	ask   Resolver

@@ -32,11 +32,11 @@ const (
 	CauseConnect  Cause = "connect"  // the connection failed
 	CauseTimeout  Cause = "timeout"  // it took too long
 	CauseStatus   Cause = "status"   // the answer was an error
-	CauseBusy     Cause = "busy"     // somebody else takes a CPU profile
-	CauseSize     Cause = "size"     // the answer is larger than the limit, packed or unpacked
-	CauseFormat   Cause = "format"   // the answer is no profile
+	CauseBusy     Cause = "busy"     // another client is taking a CPU profile
+	CauseSize     Cause = "size"     // the answer is larger than the limit, compressed or not
+	CauseFormat   Cause = "format"   // the answer is not a profile
 	CauseRedirect Cause = "redirect" // the answer is on another host
-	CauseSecret   Cause = "secret"   // a file with a password, a token or a certificate cannot be used
+	CauseSecret   Cause = "secret"   // a file with a password, a token or a certificate is unusable
 	CauseMemory   Cause = "memory"   // there was no memory left for the answer
 	CauseRefused  Cause = "refused"  // the store does not take the profile
 )
@@ -60,7 +60,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	}{e.Cause, e.Status, e.Error()})
 }
 
-// textError returns err for somebody to read, in JSON too.
+// textError returns err as text, for JSON.
 func textError(err error) *Error {
 	if err == nil {
 		return nil
@@ -84,12 +84,12 @@ const (
 	dialTimeout  = 10 * time.Second
 	keepIdle     = 90 * time.Second
 	mostHeaders  = 64 << 10
-	mostWords    = 1 << 10 // bytes of what a server says is wrong
+	mostWords    = 1 << 10 // bytes of an error message of a server
 	mostRedirect = 3
 )
 
-// errElsewhere is that a server wants us to ask another one. Whoever controls a target could have hone ask anything that it can reach.
-var errElsewhere = errors.New("the answer is on another host, or without TLS; redirects are followed within a host only")
+// errElsewhere is the error for redirects to another server. If hone followed them, a target could make it send requests to any server in its network.
+var errElsewhere = errors.New("the server redirects to another host, or from https to http; hone only follows redirects within a host")
 
 func (s *Scraper) newClient(h HTTP, follow bool) *client {
 	c := &client{HTTP: h}
@@ -145,7 +145,7 @@ func (c *client) close() { c.http.CloseIdleConnections() }
 
 var versions = map[string]uint16{"TLS10": tls.VersionTLS10, "TLS11": tls.VersionTLS11, "TLS12": tls.VersionTLS12, "TLS13": tls.VersionTLS13}
 
-// config returns how to connect to a host.
+// config returns the TLS settings for a host.
 func (t *TLS) config(host string) (*tls.Config, error) {
 	conf := &tls.Config{ServerName: host, InsecureSkipVerify: t.Insecure, MinVersion: versions[t.MinVersion]}
 	if t.ServerName != "" {
@@ -187,7 +187,7 @@ func (t *TLS) config(host string) (*tls.Config, error) {
 
 const mostSecret = 1 << 20 // bytes of a file with a secret or certificates
 
-// value returns a secret, from its file if it has one. White space around what a file holds does not count.
+// value returns a secret, from its file if it has one. White space around the content of a file is ignored.
 func value(inline settings.Secret, file string) (string, error) {
 	if file == "" {
 		return string(inline), nil
@@ -196,7 +196,7 @@ func value(inline settings.Secret, file string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// authorize puts into a request who asks. It returns what must not be shown.
+// authorize adds credentials to a request. It returns the secrets, which must not be shown.
 func (c *client) authorize(req *http.Request) (secrets []string, err error) {
 	switch {
 	case c.Basic != nil:
@@ -230,10 +230,10 @@ type request struct {
 	most          int64 // bytes
 	accept        string
 	header, value string                 // one more header
-	reserve       func(bytes int64) bool // is asked before memory is used, and takes some back when it is less than 0
+	reserve       func(bytes int64) bool // reports whether so many more bytes may be used; a negative number gives them back
 }
 
-// get returns the body of an answer. Its context ends it. What it reserved is cap of the body, also when there is an error.
+// get returns the body of an answer. It has reserved cap(body) bytes, also if there is an error.
 func (c *client) get(ctx context.Context, u *url.URL, r request) (body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -274,7 +274,7 @@ func read(ctx context.Context, resp *http.Response, r request) (body []byte, err
 	}
 	size := int64(32 << 10)
 	if resp.ContentLength > 0 {
-		size = resp.ContentLength + 1 // so that its end is seen without another buffer
+		size = resp.ContentLength + 1 // one more, so that Read sees io.EOF without growing the buffer
 	}
 	for {
 		if int64(len(body)) == int64(cap(body)) {
@@ -307,7 +307,7 @@ func read(ctx context.Context, resp *http.Response, r request) (body []byte, err
 	}
 }
 
-// failure says why there is no answer.
+// failure explains why there is no answer.
 func failure(ctx context.Context, err error) error {
 	var known *Error
 	var ofURL *url.Error
@@ -317,7 +317,7 @@ func failure(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &Error{Cause: CauseTimeout, Err: errors.New("it took longer than scrape_timeout")}
 	case errors.As(err, &ofURL):
-		err = ofURL.Err // the URL may have secrets
+		err = ofURL.Err // without the URL, which may have secrets
 	}
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -328,7 +328,7 @@ func failure(ctx context.Context, err error) error {
 	return &Error{Cause: CauseConnect, Err: err}
 }
 
-// refusal says what a server says is wrong, without the secrets that it was told.
+// refusal returns the error message of a server, without the secrets of the request.
 func refusal(resp *http.Response, secrets []string) error {
 	e := &Error{Cause: CauseStatus, Status: resp.StatusCode}
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
@@ -345,7 +345,7 @@ func refusal(resp *http.Response, secrets []string) error {
 				b = bytes.ReplaceAll(b, []byte(s), []byte(settings.Secret(s).String()))
 			}
 		}
-		if cut { // perhaps within a secret
+		if cut { // the cut may be within a secret
 			b = b[:max(0, len(b)-longest)]
 		}
 		words = string(b)
@@ -370,12 +370,12 @@ func refusal(resp *http.Response, secrets []string) error {
 	return e
 }
 
-// unpackedShare is how many times as large as the limit of a profile it may be when it is unpacked.
+// unpackedShare is how many times the limit of its compressed size a profile may have uncompressed.
 const unpackedShare = 8
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// parse reads a profile that a target sent, and returns how much of it was unpacked and reserved, also when there is an error.
+// parse reads a profile that a target sent. It returns the uncompressed size, which is reserved, also if there is an error.
 func parse(raw []byte, most int64, reserve func(int64) bool) (p *profile.Profile, unpacked int64, err error) {
 	plain := &counted{r: bytes.NewReader(raw), most: most, reserve: reserve}
 	fail := func(cause Cause, err error) (*profile.Profile, int64, error) {
@@ -400,17 +400,17 @@ func parse(raw []byte, most int64, reserve func(int64) bool) (p *profile.Profile
 		plain.r = io.MultiReader(bytes.NewReader(head), zr)
 	}
 	if isText(head) {
-		return fail(CauseFormat, errors.New("the answer is text and no profile; is it the page of another server, or a login?"))
+		return fail(CauseFormat, errors.New("the answer is text, not a profile; it may be a page of another server, or a login page"))
 	}
 	if isPacked(head) {
-		return fail(CauseFormat, errors.New("it is packed twice, or in a way that net/http/pprof does not use"))
+		return fail(CauseFormat, errors.New("it is compressed twice, or in a way that net/http/pprof does not use"))
 	}
 	p, err = profile.Parse(plain)
 	switch {
 	case plain.full:
 		return fail(CauseMemory, errNoMemory)
 	case plain.n > most:
-		return fail(CauseSize, fmt.Errorf("the profile has more than %d bytes when it is unpacked", most))
+		return fail(CauseSize, fmt.Errorf("the profile has more than %d bytes uncompressed", most))
 	case err != nil:
 		return fail(CauseFormat, err)
 	case p.Damage != nil:
@@ -419,22 +419,22 @@ func parse(raw []byte, most int64, reserve func(int64) bool) (p *profile.Profile
 	return p, plain.n, nil
 }
 
-// isText reports whether there is nothing that text does not have. Profiles begin with numbers below that of a space.
+// isText reports whether data has no control characters except white space. Profiles begin with bytes below that of a space.
 func isText(head []byte) bool {
 	return !bytes.ContainsFunc(head[:min(len(head), 256)], func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' })
 }
 
-// isPacked reports whether profile.Parse would unpack what begins so.
+// isPacked reports whether profile.Parse would uncompress data that begins like this.
 func isPacked(head []byte) bool {
 	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd})
 }
 
-// counted ends what is longer than it may be.
+// counted is a reader that ends at a limit.
 type counted struct {
 	r       io.Reader
 	n, most int64
 	reserve func(int64) bool
-	full    bool // there was no memory for more
+	full    bool // the memory limit was reached
 }
 
 func (c *counted) Read(b []byte) (int, error) {

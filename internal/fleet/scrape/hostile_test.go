@@ -81,7 +81,7 @@ func TestHostile(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(zipped(t, 30<<20))
 		}, CauseSize, "the answer has more than 65536 bytes"},
-		{"zip bomb", func(w http.ResponseWriter, r *http.Request) { w.Write(zipped(t, 40<<20, begin...)) }, CauseSize, "when it is unpacked"},
+		{"zip bomb", func(w http.ResponseWriter, r *http.Request) { w.Write(zipped(t, 40<<20, begin...)) }, CauseSize, "uncompressed"},
 		{"profile bomb", func(w http.ResponseWriter, r *http.Request) {
 			var b bytes.Buffer
 			zw := gzip.NewWriter(&b)
@@ -91,25 +91,25 @@ func TestHostile(t *testing.T) {
 			}
 			zw.Close()
 			w.Write(b.Bytes())
-		}, CauseSize, "the profile has more than 524288 bytes when it is unpacked"},
+		}, CauseSize, "the profile has more than 524288 bytes uncompressed"},
 		{"packed twice", func(w http.ResponseWriter, r *http.Request) {
 			var b bytes.Buffer
 			zw := gzip.NewWriter(&b)
 			zw.Write(good)
 			zw.Close()
 			w.Write(b.Bytes())
-		}, CauseFormat, "packed twice"},
-		{"web page", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<html>log in, please 12\n</html>") }, CauseFormat, "the answer is text and no profile"},
+		}, CauseFormat, "compressed twice"},
+		{"web page", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<html>log in, please 12\n</html>") }, CauseFormat, "the answer is text, not a profile"},
 		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, CauseFormat, "the answer is empty"},
 		{"noise", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte{1, 2, 3, 4, 5, 250, 251}) }, CauseFormat, ""},
 		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://other:80/", http.StatusFound)
-		}, CauseRedirect, "on another host"},
-		{"elsewhere on the host", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://a:81/", http.StatusFound) }, CauseRedirect, "on another host"},
+		}, CauseRedirect, "to another host"},
+		{"elsewhere on the host", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://a:81/", http.StatusFound) }, CauseRedirect, "to another host"},
 		{"round and round", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, CauseRedirect, "more than 3 redirects"},
 		{"odd scheme", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
-		}, CauseRedirect, "on another host"},
+		}, CauseRedirect, "to another host"},
 		{"markup", func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "\x1b[31mno\x00 \n\n"+strings.Repeat("x", 5000), http.StatusServiceUnavailable)
 		}, CauseStatus, "HTTP 503 Service Unavailable: [31mno xxx"},
@@ -307,7 +307,7 @@ func TestTarget(t *testing.T) {
 			`http://b:2/debug/pprof/heap service=j {job="j",kind="heap"} {instance="i"}`},
 		{"relabel_configs: [{source_labels: [__name__], regex: heap, action: drop}]", `{"__address__": "a"}`, "error: dropped"},
 		{"", `{}`, "error: a target has no address"},
-		{"", `{"__address__": "http://u:p@a/"}`, "error: a target is host:port and no URL; scheme, path_prefix, params and basic_auth say the rest"},
+		{"", `{"__address__": "http://u:p@a/"}`, "error: a target is host:port, not a URL; use scheme, path_prefix, params and basic_auth for the rest"},
 		{"", `{"__address__": "a:b:c"}`, "error: a target is host:port, such as 10.0.0.7:6060, api:6060 or [::1]:6060"},
 		{"", `{"__address__": "a", "__scheme__": "file"}`, `error: the scheme "file" is neither http nor https`},
 		{"", `{"__address__": "a", "__profile_path__": "/x?debug=1"}`, "error: a path has a ? or #; parameters are in params"},

@@ -16,8 +16,8 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 )
 
-// Metrics is what targets are asked for beside profiles: how many requests they answered, and how much memory they use. They say it in the text
-// format of Prometheus. The store keeps it as a profile of kind process, whose functions are the handlers.
+// Metrics are settings for the metrics of targets: counts of requests and resident memory, in the text format of Prometheus. The store keeps
+// them as a profile of kind process, whose functions are the handlers.
 type Metrics struct {
 	Path      string            `json:"path"`
 	Interval  settings.Duration `json:"interval"`
@@ -37,14 +37,14 @@ const (
 	mostCount       = 1 << 53
 )
 
-// Functions that stand for what has no handler.
+// Functions for values without a handler.
 const (
 	allRequests   = "(requests)"
 	otherRequests = "(other handlers)"
 	allMemory     = "(resident memory)"
 )
 
-// metrics reads the key of a job. Functions say which Go function a handler is, where their names differ.
+// metrics reads the key of a job. Functions map names of handlers to Go functions, where these differ.
 func (j *Job) metrics(v settings.Value) {
 	m := &Metrics{Path: usualMetrics, Handler: usualHandler}
 	if !v.IsNothing() {
@@ -80,7 +80,7 @@ func isMetric(s string) bool {
 	}) < 0
 }
 
-// asked returns all that targets of a job are asked for.
+// asked returns all profiles of a job, and its metrics as one more.
 func (j *Job) asked() []Profile {
 	if j.Metrics == nil {
 		return j.Profiles

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// How profiles are handed over.
+// Settings of the hand-over to the store.
 const (
 	mostBatch      = 64 // profiles
 	mostBatchBytes = 8 << 20
@@ -18,15 +18,15 @@ const (
 	lastRetry      = 30 * time.Second
 )
 
-// A parcel is a profile that the store has not taken yet.
+// A parcel is a profile that the store has not accepted yet.
 type parcel struct {
 	tenant string
 	upload *store.Upload
-	packed int64 // bytes that are reserved for what was received
-	parsed int64 // and for what it is when it has been read
+	packed int64 // reserved bytes, as received
+	parsed int64 // reserved bytes, parsed
 	from   *task
 	since  time.Time
-	tries  int       // that failed for it alone
+	tries  int       // failed attempts to hand over this profile alone
 	due    time.Time // of the next try
 }
 
@@ -42,7 +42,7 @@ type queue struct {
 
 func newQueue(s *Scraper) *queue { return &queue{s: s, wake: make(chan struct{}, 1)} }
 
-// behind reports whether so much waits for the store that targets need not be asked for more.
+// behind reports whether so many profiles wait for the store that scraping should pause.
 func (q *queue) behind() bool {
 	q.mu.Lock()
 	waiting := q.bytes()
@@ -50,7 +50,7 @@ func (q *queue) behind() bool {
 	return waiting > q.s.opt.Memory/2
 }
 
-// bytes returns the memory of what waits. The caller holds the lock.
+// bytes returns the memory of waiting profiles. The caller holds the lock.
 func (q *queue) bytes() (n int64) {
 	for _, p := range q.waiting {
 		n += p.packed + p.parsed
@@ -99,7 +99,7 @@ func (q *queue) run(ctx context.Context) {
 // backOff returns how long to wait after so many failures.
 func backOff(failed int) time.Duration { return min(firstRetry<<min(failed, 10), lastRetry) }
 
-// rest waits until there is something new or, unless wait is 0, so long.
+// rest waits for a new profile, for at most wait if it is not 0.
 func (q *queue) rest(ctx context.Context, wait time.Duration) {
 	var due <-chan time.Time
 	if wait > 0 {
@@ -114,7 +114,7 @@ func (q *queue) rest(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// batch returns profiles of one tenant that are due, the oldest first, or how long to wait for the next; 0 is until there is something new.
+// batch returns due profiles of one tenant, oldest first, or how long to wait for the next one; 0 means until a new one arrives.
 func (q *queue) batch(now time.Time) (batch []*parcel, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,8 +136,8 @@ func (q *queue) batch(now time.Time) (batch []*parcel, wait time.Duration) {
 	return batch, wait
 }
 
-// deliver hands over a batch. It returns false when the store is full. When there is other trouble, one of the batch may be the reason: each is
-// handed over alone then, and those that fail wait without keeping others from passing.
+// deliver hands over a batch. It returns false when the store is full. After any other error, it hands over each profile of the batch alone, since
+// one of them may be the reason; those that fail wait for their next attempt, and others pass them.
 func (q *queue) deliver(ctx context.Context, batch []*parcel) (ok bool) {
 	err := q.hand(ctx, batch)
 	var limit *store.LimitError
@@ -190,7 +190,7 @@ func (q *queue) hand(ctx context.Context, batch []*parcel) error {
 	return err
 }
 
-// giveUp gives up those of a batch that have waited for too long, and returns how many these are.
+// giveUp drops profiles of a batch that have waited for too long, and returns their number.
 func (q *queue) giveUp(batch []*parcel) int {
 	n := 0
 	for n < len(batch) && time.Since(batch[n].since) > q.s.opt.Patience {
@@ -203,7 +203,7 @@ func (q *queue) giveUp(batch []*parcel) int {
 	return n
 }
 
-// refuse gives up what the store does not take.
+// refuse drops a profile that the store refuses.
 func (q *queue) refuse(p *parcel, err error) {
 	p.from.refused(&Error{Cause: CauseRefused, Err: err})
 	q.s.opt.Log.Warn("profile refused", "job", p.from.job, "target", p.from.base, "kind", p.from.kind, "err", err)
@@ -217,7 +217,7 @@ func (q *queue) delivered(batch []*parcel) {
 	q.done(batch, func(d *Delivery) { d.Delivered += len(batch) })
 }
 
-// done takes a batch out of the queue.
+// done removes a batch from the queue.
 func (q *queue) done(batch []*parcel, count func(*Delivery)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,7 +228,7 @@ func (q *queue) done(batch []*parcel, count func(*Delivery)) {
 	count(&q.stats)
 }
 
-// without returns what waits without a batch, in memory of its own: nothing holds on to what is gone. The caller holds the lock.
+// without returns the waiting profiles except those of a batch, in a new slice, so that removed profiles can be collected. The caller holds the lock.
 func (q *queue) without(batch []*parcel) []*parcel {
 	rest := make([]*parcel, 0, max(0, len(q.waiting)-len(batch))+1)
 	for _, p := range q.waiting {
@@ -239,7 +239,7 @@ func (q *queue) without(batch []*parcel) []*parcel {
 	return rest
 }
 
-// flush hands over what is left when scraping has ended, each once.
+// flush tries to hand over each remaining profile once, after scraping has ended.
 func (q *queue) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.s.opt.Flush)
 	defer cancel()

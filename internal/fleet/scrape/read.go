@@ -16,24 +16,24 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 )
 
-// Keys of Prometheus that mean nothing here.
+// Keys of Prometheus without a meaning here, and what to use instead.
 var (
 	otherSections = sync.OnceValue(func() map[string]string {
 		return map[string]string{
-			"alerting": "put what is to be done into actions", "rule_files": "put rules into rules",
+			"alerting": "use actions", "rule_files": "put rules into rules",
 			"remote_write": "profiles go to the store", "remote_read": "profiles are in the store", "storage": "this file is about scraping",
 			"scrape_config_files": "put the jobs into scrape_configs",
 		}
 	})
 	otherGlobals = sync.OnceValue(func() map[string]string {
 		return map[string]string{
-			"evaluation_interval": "rules are looked at each minute", "external_labels": "put labels into static_configs, or set them with relabel_configs",
+			"evaluation_interval": "hone evaluates rules every minute", "external_labels": "put labels into static_configs, or set them with relabel_configs",
 		}
 	})
 	otherJobKeys = sync.OnceValue(func() map[string]string {
 		return map[string]string{
-			"metrics_path":           "use metrics with path for counts of requests and memory; profiles have paths of their own",
-			"metric_relabel_configs": "relabel_configs see each profile, with its kind in __name__",
+			"metrics_path":           "for request counts and memory, use metrics with path; each profile has its own path",
+			"metric_relabel_configs": "use relabel_configs; they apply to each profile, with its kind in __name__",
 			"kubernetes_sd_configs":  "use http_sd_configs or file_sd_configs",
 			"consul_sd_configs":      "use dns_sd_configs or http_sd_configs",
 			"ec2_sd_configs":         "use http_sd_configs or file_sd_configs",
@@ -41,13 +41,13 @@ var (
 			"sample_limit":           "the store has limits of its own",
 			"body_size_limit":        "the store has limits of its own",
 			"label_limit":            "the store has limits of its own",
-			"proxy_url":              "targets are asked without a proxy",
-			"proxy_from_environment": "targets are asked without a proxy",
+			"proxy_url":              "hone connects to targets without a proxy",
+			"proxy_from_environment": "hone connects to targets without a proxy",
 			"oauth2":                 "use authorization with credentials_file",
 			"bearer_token":           "use authorization with credentials",
 			"bearer_token_file":      "use authorization with credentials_file",
-			"enable_http2":           "targets are asked with HTTP/1.1",
-			"enable_compression":     "what targets pack is unpacked",
+			"enable_http2":           "hone sends requests with HTTP/1.1",
+			"enable_compression":     "hone always accepts compressed answers",
 		}
 	})
 )
@@ -121,7 +121,7 @@ func (r *reader) job(v settings.Value) *Job {
 	return &j
 }
 
-// times decides how often targets are asked, and how long they may take. A timeout that was said for all jobs is cut where a job asks more often.
+// times sets the interval and the timeout of a job. The global timeout is reduced to the interval of the job.
 func (j *Job) times(v settings.Value, interval, timeout settings.Duration) {
 	if interval > 0 {
 		j.Interval = interval
@@ -167,7 +167,7 @@ func params(into *map[string][]string) func(settings.Value) {
 	}
 }
 
-// readProfiles reads a list of kinds, or a mapping from kinds to how they are asked for.
+// readProfiles reads a list of kinds, or a mapping from kinds to their settings.
 func (j *Job) readProfiles(v settings.Value) {
 	j.Profiles = Profiles{}
 	if v.IsList() {
@@ -218,8 +218,8 @@ func (j *Job) addProfile(key, value settings.Value, p Profile) {
 	j.Profiles = append(j.Profiles, j.finish(value, p))
 }
 
-// finish fills in what nobody said about a profile. A CPU profile that nobody says more about takes a sixth of the time at most, however
-// often other profiles are asked for.
+// finish fills in defaults of a profile. By default, CPU profiles run for a sixth of the time at most, whatever the interval of other
+// profiles.
 func (j *Job) finish(v settings.Value, p Profile) Profile {
 	usual, isUsual := usualKindOf(p.Kind)
 	if p.Path == "" {
@@ -227,7 +227,7 @@ func (j *Job) finish(v settings.Value, p Profile) Profile {
 	}
 	cpu := p.Kind == cpuKind
 	if cpu {
-		p.Delta = false // it always is one; files for Parca say so
+		p.Delta = false // a CPU profile always is one; configurations of Parca say so
 	}
 	switch {
 	case p.Delta && isUsual && !usual.deltas:
@@ -249,7 +249,7 @@ func (j *Job) finish(v settings.Value, p Profile) Profile {
 		p.Interval = max(j.Interval, settings.Duration(p.Seconds)*share)
 	case p.Seconds == 0:
 		if p.Seconds = min(usualSeconds, int(p.Interval/share)); p.Seconds == 0 {
-			v.Wrong("with an interval of %s, kind %s needs seconds: a profile takes a sixth of the time where nothing is said", p.Interval, p.Kind)
+			v.Wrong("with an interval of %s, kind %s needs seconds: the default is a sixth of the interval", p.Interval, p.Kind)
 		}
 	}
 	if settings.Duration(p.Seconds)*settings.Duration(time.Second) >= p.Interval {
@@ -261,7 +261,7 @@ func (j *Job) finish(v settings.Value, p Profile) Profile {
 // parcaKinds are what Parca and Pyroscope call kinds.
 var parcaKinds = map[string]string{"memory": "heap", "process_cpu": cpuKind}
 
-// profilingConfig reads kinds in the shape of Parca: the usual ones, but for what is said about them.
+// profilingConfig reads kinds in the format of Parca: the usual kinds, with changes.
 func (j *Job) profilingConfig(v settings.Value, profiles *settings.Value) {
 	type entry struct {
 		Profile
@@ -278,7 +278,7 @@ func (j *Job) profilingConfig(v settings.Value, profiles *settings.Value) {
 		settings.Key{Name: "path_prefix", Read: path(&j.PathPrefix)},
 		settings.Key{Name: "pprof_config", Read: func(v settings.Value) {
 			if profiles != nil {
-				v.Wrong("the job has profiles as well, which says the same")
+				v.Wrong("the job has both profiles and profiling_config; use one of them")
 				return
 			}
 			v.Pairs(func(key, value settings.Value) {
@@ -333,7 +333,7 @@ func (r *reader) http(h *HTTP) []settings.Key {
 			)
 			v.Only("credentials", a.Credentials != "", "credentials_file", a.CredentialsFile != "")
 			if strings.EqualFold(a.Type, "basic") {
-				v.Wrong("authorization of type basic is basic_auth")
+				v.Wrong("for authorization of type basic, use basic_auth")
 			}
 			if !isToken(a.Type) {
 				v.Wrong("the type of an authorization is one word, such as Bearer")
@@ -408,7 +408,7 @@ func (r *reader) abs(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// group reads targets with labels. What is found elsewhere may have addresses that rules have yet to make one of.
+// group reads targets with labels. Relabeling may still change the addresses of discovered targets.
 func group(v settings.Value, checked bool) Group {
 	var g Group
 	v.Mapping(
@@ -427,7 +427,7 @@ func group(v settings.Value, checked bool) Group {
 				name, _ := key.Text()
 				text, ok := value.Text()
 				if !relabel.ValidName(name) {
-					key.Wrong("%q is not a name of a label", profile.Shorten(name, 60))
+					key.Wrong("%q is not a label name", profile.Shorten(name, 60))
 				}
 				if ok {
 					g.Labels[name] = text
@@ -438,10 +438,10 @@ func group(v settings.Value, checked bool) Group {
 	return g
 }
 
-// checkAddress reports what is wrong with the address of a target. It is not shown: it may be a URL with a password.
+// checkAddress reports what is wrong with the address of a target. Errors omit the address, which may be a URL with a password.
 func checkAddress(s string) error {
 	if strings.ContainsAny(s, "/@?# \t\r\n\"<>\\") {
-		return fmt.Errorf("a target is host:port and no URL; scheme, path_prefix, params and basic_auth say the rest")
+		return fmt.Errorf("a target is host:port, not a URL; use scheme, path_prefix, params and basic_auth for the rest")
 	}
 	if u, err := url.Parse("http://" + s); err != nil || u.Host != s || u.Hostname() == "" {
 		return fmt.Errorf("a target is host:port, such as 10.0.0.7:6060, api:6060 or [::1]:6060")
@@ -462,7 +462,7 @@ func (r *reader) fileSD(v settings.Value) FileSD {
 				if !ok {
 					return
 				}
-				f.Files = append(f.Files, r.abs(s)) // also a wrong one: files are there
+				f.Files = append(f.Files, r.abs(s)) // also a wrong one, so that files is not empty
 				dir, last := filepath.Split(s)
 				if strings.ContainsAny(dir, "*?[") || !slices.Contains([]string{".json", ".yml", ".yaml"}, filepath.Ext(last)) || strings.Count(last, "*") > 1 {
 					v.Wrong("%q is not the name of a .json, .yml or .yaml file, with one * in its last part at most", profile.Shorten(s, 80))
@@ -485,7 +485,7 @@ func (r *reader) httpSD(v settings.Value) HTTPSD {
 			h.URL = s
 			u, err := url.Parse(s)
 			if ok && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-				v.Wrong("this is not a URL that begins with http:// or https:// and a host") // and may have a password
+				v.Wrong("this is not a URL that begins with http:// or https:// and a host") // not shown, since it may have a password
 			} else if ok && !settings.IsPort(u.Port()) {
 				v.Wrong("the port of a URL is a number from 1 to 65535")
 			}
@@ -517,7 +517,7 @@ func dnsSD(v settings.Value) DNSSD {
 	return d
 }
 
-// fingerprint tells settings from others, secrets included.
+// fingerprint returns a key of the settings, including secrets.
 func (h *HTTP) fingerprint() string {
 	var b strings.Builder
 	if h.Basic != nil {

@@ -42,8 +42,8 @@ type Options struct {
 type Scraper struct {
 	opt    Options
 	queue  *queue
-	slots  chan struct{} // one for each request at a time
-	parsed chan struct{} // one for each profile that is being read
+	slots  chan struct{} // limits concurrent requests
+	parsed chan struct{} // limits profiles that are parsed at the same time
 
 	memory atomic.Int64 // bytes in use
 
@@ -72,7 +72,7 @@ func New(cfg *Config, opt Options) *Scraper {
 		opt.Limits = store.DefaultLimits
 	}
 	if opt.Limits.Bytes <= 0 {
-		opt.Limits.Bytes = store.DefaultLimits.Bytes // an answer is never without a limit
+		opt.Limits.Bytes = store.DefaultLimits.Bytes // answers always have a limit
 	}
 	opt.Concurrency = cmp.Or(opt.Concurrency, 256)
 	opt.Memory = cmp.Or(opt.Memory, 256<<20)
@@ -199,7 +199,7 @@ func (s *Scraper) find(name string, f *finder) {
 	})
 }
 
-// sync starts and stops tasks, so that they are those of what is known about a job. The caller holds the lock.
+// sync starts and stops tasks, so that there is one for each target of a job. The caller holds the lock.
 func (s *Scraper) sync(j *job) {
 	if s.ctx == nil || s.ended {
 		return
@@ -276,7 +276,7 @@ type gate struct {
 	users atomic.Int64 // tasks
 }
 
-// dropGates forgets gates that no task needs, not even one that is about to end. The caller holds the lock.
+// dropGates removes gates that no task uses, including tasks that are ending. The caller holds the lock.
 func (s *Scraper) dropGates() {
 	for name, g := range s.gates {
 		if g.users.Load() == 0 {
@@ -285,7 +285,7 @@ func (s *Scraper) dropGates() {
 	}
 }
 
-// reserve takes memory, if there is so much.
+// reserve reserves memory, if there is enough.
 func (s *Scraper) reserve(n int64) bool {
 	if s.memory.Add(n) > s.opt.Memory {
 		s.memory.Add(-n)
@@ -296,7 +296,7 @@ func (s *Scraper) reserve(n int64) bool {
 
 func (s *Scraper) release(n int64) { s.memory.Add(-n) }
 
-// fingerprint tells how a job asks from how others do.
+// fingerprint returns a key of the request settings of a job.
 func fingerprint(j *Job) string {
 	follow := ""
 	if j.FollowRedirects {

@@ -21,10 +21,10 @@ type Status struct {
 type JobStatus struct {
 	Job     string   `json:"job"`
 	Found   int      `json:"found"`             // targets
-	Dropped int      `json:"dropped,omitempty"` // profiles of them that rules drop
-	Wrong   int      `json:"wrong,omitempty"`   // and that cannot be asked for
-	Over    int      `json:"over,omitempty"`    // targets beyond the limit, which are not asked
-	Err     *Error   `json:"error,omitempty"`   // the first of what is wrong
+	Dropped int      `json:"dropped,omitempty"` // profiles of targets that relabeling drops
+	Wrong   int      `json:"wrong,omitempty"`   // profiles of targets that cannot be scraped
+	Over    int      `json:"over,omitempty"`    // targets beyond the limit, which are not scraped
+	Err     *Error   `json:"error,omitempty"`   // first error
 	Sources []Source `json:"sources,omitempty"`
 }
 
@@ -68,23 +68,23 @@ type ProfileStatus struct {
 	Good     time.Time     `json:"good,omitzero"` // when the last profile was asked for
 	Next     time.Time     `json:"next,omitzero"`
 	Interval time.Duration `json:"interval"`
-	Every    time.Duration `json:"every"` // longer than Interval for what is slow or fails
+	Every    time.Duration `json:"every"` // longer than Interval for targets that are slow or fail
 	Err      *Error        `json:"error,omitempty"`
-	Refused  *Error        `json:"refused,omitempty"` // why the store did not take the last profile; nil when it did
+	Refused  *Error        `json:"refused,omitempty"` // why the store refused the last profile, or nil
 
 	Profiles int `json:"profiles"`         // that the target gave
-	Failures int `json:"failures"`         // attempts without one, but for Busy
-	Busy     int `json:"busy,omitempty"`   // attempts while somebody else took a CPU profile
-	Missed   int `json:"missed,omitempty"` // times at which it was not asked since others, or the store, were not done
+	Failures int `json:"failures"`         // attempts without a profile, except Busy
+	Busy     int `json:"busy,omitempty"`   // attempts while another client took a CPU profile
+	Missed   int `json:"missed,omitempty"` // intervals without a scrape because other requests or the store took too long
 }
 
 // Delivery counts the profiles handed to the store.
 type Delivery struct {
 	Waiting      int    `json:"waiting"`       // profiles that the store has not taken yet
-	WaitingBytes int64  `json:"waiting_bytes"` // memory that they and those on their way take
+	WaitingBytes int64  `json:"waiting_bytes"` // memory of waiting and arriving profiles
 	Delivered    int    `json:"delivered"`
-	Refused      int    `json:"refused,omitempty"` // that the store does not take, such as too large ones
-	Lost         int    `json:"lost,omitempty"`    // that it could not take for too long
+	Refused      int    `json:"refused,omitempty"` // that the store refused, such as too large ones
+	Lost         int    `json:"lost,omitempty"`    // that waited for the store for too long
 	Retries      int    `json:"retries,omitempty"`
 	Err          *Error `json:"error,omitempty"` // of the last attempt
 }

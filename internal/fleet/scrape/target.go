@@ -18,7 +18,7 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// Labels that say how to ask. All that begin with two underscores are gone when rules have been applied.
+// Labels with request settings. After relabeling, all labels that begin with two underscores are removed.
 const (
 	hiddenPrefix  = "__"
 	metaPrefix    = "__meta_"
@@ -49,10 +49,10 @@ type target struct {
 	metrics     *Metrics // of kind process
 }
 
-// errDropped is that rules drop a target, which is no trouble.
+// errDropped means that relabeling drops a target. It is not shown as an error.
 var errDropped = errors.New("dropped")
 
-// target makes a target of what was found, or errDropped.
+// target makes a target of a discovered set of labels. It returns errDropped if relabeling drops it.
 func (j *Job) target(found set, p Profile) (*target, error) {
 	from := make(map[string]string, len(found)+8)
 	for name, value := range found {
@@ -135,7 +135,7 @@ func within(labels *relabel.Labels, name string, least, most time.Duration) (tim
 	return time.Duration(d), nil
 }
 
-// setURL decides where to ask.
+// setURL sets the URL to fetch.
 func (t *target) setURL(j *Job, address string, labels *relabel.Labels) error {
 	scheme := labels.Get(schemeLabel)
 	if scheme != "http" && scheme != "https" {
@@ -163,7 +163,7 @@ func (t *target) setURL(j *Job, address string, labels *relabel.Labels) error {
 	if t.seconds > 0 {
 		query.Set("seconds", strconv.Itoa(t.seconds))
 	} else {
-		query.Del("seconds") // which would make it another profile
+		query.Del("seconds") // which would change the profile
 	}
 	query.Del("debug") // which would make it text
 	// Escapes in the path stay as they are written.
@@ -178,7 +178,7 @@ func (t *target) setURL(j *Job, address string, labels *relabel.Labels) error {
 	return nil
 }
 
-// key tells a target from others, and from what it was when it was asked in another way.
+// key identifies a target with its settings.
 func (t *target) key(how string) string {
 	metrics := ""
 	if m := t.metrics; m != nil {
@@ -187,19 +187,19 @@ func (t *target) key(how string) string {
 	return fmt.Sprintf("%s\x00%s\x00%d %s %d %v %s\x00%s", t.identity(), t.tenant, t.interval, t.timeout, t.seconds, t.delta, metrics, how)
 }
 
-// identity tells a target from others. It is the same as long as labels and address are.
+// identity identifies a target by its labels and address.
 func (t *target) identity() string {
 	return fmt.Sprintf("%q %q %q %q %q %s %s", t.job, t.service, t.kind, t.url.Host, t.url.String(), t.labels, t.row)
 }
 
-// offset returns when within its interval a target is asked. It depends on nothing else, so that a new start of hone changes nothing, and
-// targets are spread evenly.
+// offset returns when within its interval a target is scraped. It depends only on the target, so that it stays the same when hone restarts. Offsets
+// are spread evenly.
 func (t *target) offset(seed string) time.Duration {
 	sum := sha256.Sum256([]byte(seed + "\x00" + t.identity()))
 	return time.Duration(binary.BigEndian.Uint64(sum[:8]) % uint64(t.interval))
 }
 
-// process names what can take one CPU profile at a time. Behind one address there may be several, with paths of their own.
+// process identifies a process, which can take one CPU profile at a time. Processes may share an address and differ in their paths.
 func (t *target) process() string {
 	return strings.ToLower(t.url.Host) + pathpkg.Dir(t.url.Path)
 }

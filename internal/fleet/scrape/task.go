@@ -11,14 +11,14 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// How much less often a target is asked that answers slowly or with errors.
+// How much less often hone scrapes a target that answers slowly or with errors.
 const (
-	slowShare    = 10 // one part of so many of the time is how long answers may take, the time to make a profile not counted
+	slowShare    = 10 // answers may take 1/slowShare of the time, in addition to the duration of profiles
 	mostStretch  = 10
 	mostDoubling = 3 // times
 )
 
-// A task asks one target, again and again.
+// A task scrapes one target at intervals.
 type task struct {
 	*target
 	s      *Scraper
@@ -29,11 +29,11 @@ type task struct {
 
 	mu       sync.Mutex
 	state    ProfileStatus
-	overhead time.Duration // of the last attempt, beyond making the profile
-	errors   int           // answers that were errors, one after the other
+	overhead time.Duration // of the last attempt, in addition to the duration of the profile
+	errors   int           // consecutive errors
 }
 
-// after returns the next time to ask after now.
+// after returns the time of the next scrape after now.
 func (t *task) after(now time.Time) time.Time {
 	n := now.UnixNano()
 	into := (n - int64(t.at)) % int64(t.interval)
@@ -47,7 +47,7 @@ func (t *task) run(ctx context.Context) {
 		t.mu.Lock()
 		t.state.Next, t.state.Every = next, time.Duration(stretch)*t.interval
 		t.mu.Unlock()
-		// A clock that was set back must not end asking.
+		// Scraping must go on after the clock was set back.
 		sleep(ctx, min(time.Until(next), time.Duration(stretch)*t.interval))
 		if ctx.Err() != nil {
 			return
@@ -66,7 +66,7 @@ func (t *task) run(ctx context.Context) {
 	}
 }
 
-// stretch returns how many intervals are between one time and the next.
+// stretch returns how many intervals there are between two scrapes.
 func (t *task) stretch() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +75,7 @@ func (t *task) stretch() int {
 	return max(1, min(slow, mostStretch), failing)
 }
 
-// round asks until there is a profile or the time of the next round comes.
+// round tries until it gets a profile or the next round begins.
 func (t *task) round(ctx context.Context, begun time.Time) {
 	end := begun.Add(t.interval)
 	for try := 0; ; try++ {
@@ -100,20 +100,21 @@ func (t *task) round(ctx context.Context, begun time.Time) {
 	}
 }
 
-// backOff returns how long to wait while somebody else takes a CPU profile. Those who wait for the same process must not come again together.
+// backOff returns how long to wait while another client takes a CPU profile. It is random, so that those who wait for the same process do not retry at
+// the same time.
 func (t *task) backOff(try int) time.Duration {
 	d := max(time.Second, time.Duration(t.seconds)*time.Second/2) << min(try, 6)
 	return d + time.Duration(uint64(t.at)%uint64(d))
 }
 
-// once asks once, when its turn comes. It is not ok where that does not come before end.
+// once scrapes once, when it is its turn. It is not ok if that is not before end.
 func (t *task) once(ctx context.Context, end time.Time) (busy, ok bool) {
 	if t.s.queue.behind() {
 		return false, false
 	}
 	waiting, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	// Deltas are waiting on the side of the target, and must not keep each other from running.
+	// For deltas the target only waits, so they can run at the same time.
 	if t.kind == cpuKind || t.seconds == 0 {
 		if !enter(waiting, t.gate.open) {
 			return false, false
@@ -141,7 +142,7 @@ func enter(ctx context.Context, slots chan struct{}) bool {
 
 func leave(slots chan struct{}) { <-slots }
 
-// ask asks once, and reports whether somebody else takes a CPU profile.
+// ask scrapes once, and reports whether another client is taking a CPU profile.
 func (t *task) ask(ctx context.Context) (busy bool) {
 	t.mu.Lock()
 	t.state.Running = true
@@ -208,14 +209,14 @@ func (t *task) ask(ctx context.Context) (busy bool) {
 	return busy
 }
 
-// refused notes what the store said of a profile.
+// refused records the error of the store for a profile.
 func (t *task) refused(err *Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Refused = err
 }
 
-// upload makes what goes to the store.
+// upload makes the upload for the store.
 func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took time.Duration) (*store.Upload, int64, error) {
 	if !enter(ctx, t.s.parsed) {
 		return nil, 0, ctx.Err()
@@ -230,7 +231,7 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 		Start: start.Round(0), End: start.Round(0), Raw: raw, Parsed: p,
 	}
 	if t.seconds > 0 {
-		// What the target says about its clock may be wrong, but how long it took is known to it best.
+		// The clock of the target may be wrong, but the duration that it reports is the most exact.
 		lasted := time.Duration(p.DurationNanos)
 		if lasted <= 0 || lasted > took {
 			lasted = min(took, time.Duration(t.seconds)*time.Second)
@@ -249,7 +250,7 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 	return u, unpacked, nil
 }
 
-// parse reads an answer. Of metrics, raw becomes the profile that they are kept as.
+// parse reads an answer. For metrics, raw becomes their profile.
 func (t *task) parse(raw *[]byte, start time.Time) (*profile.Profile, int64, error) {
 	if t.metrics == nil {
 		return parse(*raw, unpackedShare*t.s.opt.Limits.Bytes, t.s.reserve)
@@ -266,7 +267,7 @@ func (t *task) parse(raw *[]byte, start time.Time) (*profile.Profile, int64, err
 	return p, 0, nil
 }
 
-// counts reports whether a profile has values that only grow.
+// counts reports whether a profile has counters.
 func counts(p *profile.Profile) bool {
 	for _, st := range p.SampleTypes {
 		if store.NatureOf("", st.Type, true) == store.Counter {
@@ -276,8 +277,8 @@ func counts(p *profile.Profile) bool {
 	return false
 }
 
-// onlyFlows leaves out of a delta what is held at a moment: net/http/pprof takes away there, too, what was held before, and what is left is
-// no amount of memory.
+// onlyFlows removes values of a moment, such as live memory, from a delta: net/http/pprof subtracts the previous value from these, too, and the
+// difference is not an amount of memory.
 func onlyFlows(u *store.Upload) error {
 	var keep []string
 	for _, st := range u.Parsed.SampleTypes {

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// benchRows is how many benchmarks are listed when nobody says.
+// benchRows is the default number of benchmarks that are listed.
 const benchRows = 100
 
 // benchConfidence is that of intervals.
@@ -25,7 +25,7 @@ const benchConfidence = 0.95
 // ErrNoBenchmarks says that a file has no benchmark line.
 var ErrNoBenchmarks = errors.New("there are no benchmark lines")
 
-// Bench says what benchmarks measured: medians, and where they lie. Of several runs it says what changed over time.
+// Bench shows the medians of benchmarks and their intervals. For several runs, it shows changes over time.
 func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 	switch len(in) {
 	case 0:
@@ -88,17 +88,17 @@ func Bench(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// A benchID tells benchmarks apart.
+// A benchID identifies a benchmark.
 type benchID struct {
 	facts *bench.Config
 	name  string
 	procs int
 }
 
-// enoughRuns is how many runs are advised.
+// enoughRuns is the recommended number of runs.
 const enoughRuns = 10
 
-// leastRuns is how many runs it takes for an interval.
+// leastRuns is the minimum number of runs for an interval.
 func leastRuns() int {
 	values := []float64{0}
 	for {
@@ -130,7 +130,7 @@ func chosenResults(results []bench.Result, steps []query.Step) ([]bench.Result, 
 	return results, nil
 }
 
-// factsOf returns what all results have in common, and the names of the facts in which they differ.
+// factsOf returns the facts that all results share, and the names of the facts that differ.
 func factsOf(results []bench.Result) (common []report.BenchFact, keys []string) {
 	count := make(map[bench.Config]int)
 	var order []string
@@ -158,7 +158,7 @@ func factsOf(results []bench.Result) (common []report.BenchFact, keys []string) 
 	return common, keys
 }
 
-// measureOf sums up what was measured of a benchmark in one unit.
+// measureOf summarizes the results of a benchmark in one unit.
 func measureOf(s bench.Sample, units bench.Units) report.BenchMeasure {
 	values := slices.Clone(s.Values)
 	sample := benchmath.NewSample(values, &benchmath.DefaultThresholds) // sorts them

@@ -18,8 +18,8 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// Compare says what changed between two versions that were run against each other, or between two files of benchmark
-// lines or two load runs, the new one first and then the one before it.
+// Compare shows the changes between two versions of a duel, two files of benchmark lines, or two load runs. The new one comes
+// first, and then the old one.
 func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if len(in) == 2 {
 		switch {
@@ -43,7 +43,7 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return c, nil
 }
 
-// Duel says what changed between two versions that were run against each other, and why.
+// Duel shows the changes between the two versions of a duel, and their causes.
 func Duel(d *recording.Duel) (*report.Compare, error) {
 	out := verdict.Judge(d)
 	for i := range d.Why {
@@ -58,12 +58,12 @@ func Duel(d *recording.Duel) (*report.Compare, error) {
 	return out, nil
 }
 
-// moved returns p with functions as if a package, and what lies beside and below it, had another path.
+// moved returns p with another path for a package, and for the packages beside and below it.
 func moved(p *profile.Profile, from, to string) (*profile.Profile, error) {
 	if from == "" || from == to {
 		return p, nil
 	}
-	// Where two modules are compared only the beginning differs.
+	// If two modules are compared, only the beginning of paths differs.
 	for {
 		a, b := path.Dir(from), path.Dir(to)
 		if path.Base(from) != path.Base(to) || a == "." || b == "." {
@@ -82,7 +82,7 @@ func moved(p *profile.Profile, from, to string) (*profile.Profile, error) {
 	return p.Rewrite(t, func(_ int, stack []uint32) ([]uint32, bool) { return stack, true })
 }
 
-// whyRows is how many functions are shown of those that made a difference.
+// whyRows is the maximum number of functions with a difference that are shown.
 const whyRows = 8
 
 // whyOf says which functions made the difference: those whose cost with all that they call, per operation, changed by more

@@ -94,7 +94,7 @@ func compareFiles(old, new *recording.Recording) *report.Compare {
 	return out
 }
 
-// unlike says in what two files differ that should be the same.
+// unlike lists the facts that differ between two files but should not.
 func unlike(old, new *bench.File) (notes []string) {
 	for _, key := range []string{"goos", "goarch", "cpu", "toolchain"} {
 		a, b := valuesOf(old, key), valuesOf(new, key)

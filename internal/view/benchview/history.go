@@ -15,8 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/verdict"
 )
 
-// benchHistory says what benchmarks measured in several runs, in the order in which they are given, and judges what changed
-// last.
+// benchHistory shows the results of benchmarks in several runs, in the given order, and judges the last change.
 func benchHistory(in []*recording.Recording, q query.Query) (report.Report, error) {
 	out := &report.BenchHistory{Rows: []report.BenchHistoryRow{}}
 	at := make(map[benchUnit]int)
@@ -73,7 +72,7 @@ func benchHistory(in []*recording.Recording, q query.Query) (report.Report, erro
 	return out, nil
 }
 
-// A benchUnit is what a row is about.
+// A benchUnit is the benchmark and the unit of a row.
 type benchUnit struct{ pkg, name, unit string }
 
 // judgeLast compares the last two runs that have a row.
@@ -104,7 +103,7 @@ func judgeLast(rows []report.BenchHistoryRow, all [][][]float64, units []bench.U
 	}
 }
 
-// runOf says which run a recording is of.
+// runOf identifies the run of a recording.
 func runOf(rec *recording.Recording) report.BenchRun {
 	run := report.BenchRun{Ref: rec.Ref, Name: strings.TrimSuffix(filepath.Base(rec.Ref), filepath.Ext(rec.Ref))}
 	m := rec.Manifest

@@ -8,7 +8,7 @@ import (
 
 // Bounds of Even.
 const (
-	oftenEnough = 1.5  // profiles of a process in a step: then none of the processes is missing
+	oftenEnough = 1.5  // profiles of a process in a step, from which on no process is missing
 	nearlyAll   = 0.8  // of the steps
 	allThere    = 0.95 // of the processes
 	fewestSteps = 2

@@ -30,7 +30,7 @@ var Measures = []Measure{
 	{report.FleetMeasure{Name: "requests", Doc: "Requests", Unit: "1/s"}, recording.Process, "requests"},
 }
 
-// Find returns the measure of a name, among those that there are series of: the first where the name is "". It is nil where there is none.
+// Find returns the measure with a name among those with series, the first one if the name is "", or nil.
 func Find(name string, series []store.Series) *Measure {
 	for i := range Measures {
 		if m := &Measures[i]; (name == "" || m.Name == name) && m.in(series) {
@@ -44,14 +44,14 @@ func (m *Measure) in(series []store.Series) bool {
 	return slices.ContainsFunc(series, func(s store.Series) bool { return s.Kind == m.Kind && m.index(s.Types) >= 0 })
 }
 
-// Grows reports whether a measure is of what is counted, so that one profile alone says nothing about it.
+// Grows reports whether a measure is a counter, which takes two profiles.
 func (m *Measure) Grows() bool { return m.Unit == "bytes/s" || m.Unit == "1/s" }
 
 func (m *Measure) index(types []profile.ValueType) int {
 	return slices.IndexFunc(types, func(t profile.ValueType) bool { return t.Type == m.Type })
 }
 
-// measuresOf returns those that there are series of.
+// measuresOf returns the measures with series.
 func measuresOf(series []store.Series) []report.FleetMeasure {
 	out := []report.FleetMeasure{}
 	for i := range Measures {
@@ -68,7 +68,7 @@ type Window struct {
 	Step     time.Duration
 }
 
-// steps are those that people count in.
+// steps are round step lengths.
 var steps = []time.Duration{
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
@@ -206,7 +206,7 @@ func (l line) max() (most float64) {
 	return most
 }
 
-// DeployLabels are what tells deploys apart.
+// DeployLabels identify deploys.
 var DeployLabels = []string{store.ServiceLabel, "version", store.BuildLabel}
 
 // Deploys returns the deploys of services: versions and builds that begin after others. The lines are by DeployLabels.
@@ -258,7 +258,7 @@ func Deploys(lines []store.Line, step time.Duration) map[string][]report.Deploy 
 	return out
 }
 
-// mostDeploys is how many are marked: more would be a gray area.
+// mostDeploys is the maximum number of marked deploys: more would merge into a gray area.
 const mostDeploys = 50
 
 // ServiceTimes says what services cost over time, for a page. The totals are by service, those of deploys by DeployLabels, and earlier has the CPU totals
@@ -365,12 +365,12 @@ func with(s store.Selector, name string, op store.Op, value string) store.Select
 	})
 	m, err := store.NewMatcher(name, op, value)
 	if err != nil {
-		return out // cannot happen: it is no pattern
+		return out // cannot happen: the value is not a pattern
 	}
 	return append(out, m)
 }
 
-// Selected says what a ref selects, with or without its prefix.
+// Selected returns the selection of a ref, with or without its prefix.
 func Selected(text string, now time.Time) (*report.Selection, store.Ref, error) {
 	text = strings.TrimPrefix(text, store.RefPrefix)
 	at, err := store.ParseRef(text, now)
@@ -436,7 +436,7 @@ func Labels(of *report.Selection, at store.Ref, m *Measure, names []string, tota
 	return out
 }
 
-// What a heat map has at most.
+// Limits of a heat map.
 const (
 	mostRows    = 40
 	rangeRows   = 12

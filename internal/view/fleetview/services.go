@@ -1,4 +1,4 @@
-// Package fleetview holds answers about a store of profiles: what its services cost over time.
+// Package fleetview has views of a store of profiles: the costs of services over time.
 package fleetview
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// Steps is into how many steps a time is cut.
+// Steps is the number of steps of a window.
 const Steps = 60
 
-// mostSeries is how many services are drawn.
+// mostSeries is the maximum number of services that are drawn.
 const mostSeries = 4
 
 // Totals are lines of a store by kind, by service, in steps of the same length.
@@ -79,7 +79,7 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 	each(earlier, "cpu", func(service string, points []store.Point, k int) {
 		r := rows[service]
 		if r == nil {
-			return // it is gone
+			return // the service has ended
 		}
 		var all mean
 		w := Window{from.Add(-to.Sub(from)), from, step}
@@ -201,7 +201,7 @@ func (m *mean) value() float64 {
 	return m.sum / float64(m.n)
 }
 
-// loadSteps is into how many steps a time is cut to count processes: few enough that each has profiles of all of them.
+// loadSteps is the number of steps of a window for counting processes: few enough that each step has profiles of all processes.
 const (
 	loadSteps = 12
 	leastStep = 5 * time.Minute

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/verdict"
 )
 
-// functionsShown is how many functions are shown of those that made a difference.
+// functionsShown is the maximum number of functions with a difference that are shown.
 const functionsShown = 8
 
 // LoadMeasures returns what a load run measured of the server, by unit as benchmarks print it.
@@ -83,7 +83,7 @@ func CompareLoads(old, new *recording.Recording) *report.Compare {
 	return out
 }
 
-// requestOf names what is sent, without where a server happens to listen.
+// requestOf describes the requests, without the address of the server.
 func requestOf(l *latency.Log) string {
 	u, err := url.Parse(l.Target)
 	if err != nil {
@@ -132,7 +132,7 @@ func loadSeconds(rec *recording.Recording) map[string][]float64 {
 	return out
 }
 
-// loadWhy says which functions cost another amount of CPU time and memory than before.
+// loadWhy lists the functions whose CPU time or memory changed.
 func loadWhy(name string, old, new *report.LoadServer) (out []report.CompareWhy) {
 	if old == nil || new == nil || old.CPU == nil || new.CPU == nil {
 		return nil

@@ -13,18 +13,18 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// A callKind is what a frame says about the stack that it is on.
+// A callKind is what a frame implies about its stack.
 type callKind uint8
 
 const (
-	collects callKind = 1 << iota // garbage, in the background
-	assists                       // the collector, when it allocates
-	serves                        // requests
-	users                         // a function that is neither of the standard library nor of the recorder
+	collects callKind = 1 << iota // background garbage collection
+	assists                       // GC assist
+	serves                        // serves a request
+	users                         // a function outside of the standard library and the recorder
 	beyond                        // a function outside of package runtime
 )
 
-// servers are the functions in which goroutines begin to serve a request, as far as hone knows them.
+// servers are the known functions in which goroutines begin to serve a request.
 var servers = []string{
 	"net/http.(*conn).serve", "http2.(*serverConn).runHandler", "http.(*http2serverConn).runHandler",
 	"google.golang.org/grpc.(*Server).handleStream", "github.com/valyala/fasthttp.(*workerPool).workerFunc",
@@ -51,7 +51,7 @@ func kindOf(f *profile.Function) (k callKind) {
 	return k
 }
 
-// What stands for a stack without a function of the user's.
+// Rows for stacks without a function of the user.
 const (
 	rowCollector = "(garbage collection)"
 	rowScheduler = "(scheduler)"
@@ -62,17 +62,17 @@ const (
 // A costTable adds up what functions cost.
 type costTable struct {
 	rows  map[string]*report.FunctionCost
-	calls map[string]*report.FunctionCost // functions of the standard library that others call, with all that these call
+	calls map[string]*report.FunctionCost // functions of the standard library that user functions call, with their callees
 }
 
 func newCostTable() *costTable {
 	return &costTable{make(map[string]*report.FunctionCost), make(map[string]*report.FunctionCost)}
 }
 
-// A costSum is what a profile adds up to.
+// A costSum is the totals of a profile.
 type costSum struct {
 	all, serving, assisting, other, collecting, scheduling, recording float64
-	locks                                                             float64 // of serving, at the end of whose stack there is a lock
+	locks                                                             float64 // part of serving: the innermost function is a lock
 }
 
 // row returns the row of a function.
@@ -87,9 +87,9 @@ func rowIn(rows map[string]*report.FunctionCost, name string) *report.FunctionCo
 	return r
 }
 
-// add adds the values of a sample type, each multiplied. Self and with are the places for what a function takes by itself
-// and with its calls; served is to leave out what is not in a goroutine that serves requests. A sample is its own function's,
-// which is the innermost that is not of the standard library.
+// add adds the values of a sample type, times factor. Self and with return the fields for the cost of a function without and
+// with its callees. With served, only samples of goroutines that serve requests count. The cost of a sample belongs to the
+// innermost function that is not of the standard library.
 func (t *costTable) add(p *profile.Profile, typ string, factor float64, served bool, self, with func(*report.FunctionCost) *float64) (sum costSum) {
 	k := slices.IndexFunc(p.SampleTypes, func(t profile.ValueType) bool { return t.Type == typ })
 	if k < 0 {
@@ -183,7 +183,7 @@ func leafOf(p *profile.Profile, stack []uint32) string {
 	return ""
 }
 
-// costRows is how many functions are shown at most.
+// costRows is the maximum number of functions that are shown.
 const costRows = 20
 
 // dearest returns the functions that cost most, by the largest share that they have of anything, and how many there are
@@ -202,7 +202,7 @@ func dearest(rows map[string]*report.FunctionCost, cpu, bytes, blocked float64) 
 	}
 	var all []ranked
 	for _, r := range rows {
-		// What only calls others is shown where it is most of the work.
+		// A function that only calls others is shown if its callees are most of the work.
 		most := max(share(r.CPU, cpu), share(r.Bytes, bytes), share(r.Blocked, blocked), share(r.With, cpu)/10)
 		if most >= least {
 			all = append(all, ranked{r, most})
@@ -224,7 +224,7 @@ func dearest(rows map[string]*report.FunctionCost, cpu, bytes, blocked float64) 
 	return out, left
 }
 
-// sampleError is by how much the cost of part of the samples may be off, 19 times in 20: they come at random.
+// sampleError is the 95% sampling error of the cost of part of the samples.
 func sampleError(part, all float64, samples int64) float64 {
 	if all <= 0 || samples <= 0 {
 		return 0

@@ -19,10 +19,10 @@ import (
 // ErrNoLoad says that a recording is not of a load run.
 var ErrNoLoad = errors.New("it has no load run")
 
-// percents are the percentiles that are shown, as far as there are enough requests for them.
+// percents are the percentiles that are shown, if there are enough requests for them.
 var percents = []float64{50, 75, 90, 95, 99, 99.9, 99.99, 99.999}
 
-// Load says what came of the requests of a load run, how far that can be trusted, and what the generator had to do with it.
+// Load shows the outcomes and latencies of a load run, doubts about them, and the CPU use of the generator.
 func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	if len(in) == 0 {
 		return nil, ErrNoLoad
@@ -34,7 +34,7 @@ func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	out := &report.Load{Ref: in[0].Ref, Log: l, LateP99: l.Health.Late.Quantile(0.99)}
 	if s := l.Took.Seconds(); s > 0 {
 		out.SentRate, out.AnsweredRate, out.GoodRate = float64(l.Sent)/s, float64(l.Answered)/s, float64(l.Good)/s
-		// At the start the generator itself has to be made ready, which says nothing about a longer run.
+		// At the start, the generator prepares its connections, which is not typical of a longer run.
 		if l.Health.Procs > 0 && l.Took >= 100*time.Millisecond {
 			out.CPUShare = l.Health.CPU.Seconds() / s / canUse(l)
 		}
@@ -104,7 +104,7 @@ func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswe
 			continue
 		}
 		begun, ended := int64(begin+a.At), int64(begin+a.At+a.Took)
-		best, least := -1, int64(0) // of what is not in both
+		best, least := -1, int64(0) // time that is not in both
 		for i := range found {
 			r := &found[i]
 			if r.From < begun-int64(slack) || r.To > ended+int64(slack) || r.Open || used[r.Number] {
@@ -114,7 +114,7 @@ func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswe
 				best, least = i, d
 			}
 		}
-		// What took much less was for another client, or is not what was slow.
+		// A request that took much less time was from another client, or was not the slow part.
 		if best >= 0 && found[best].Took()*2 >= int64(a.Took) {
 			used[found[best].Number] = true
 			line := traceview.LineOf(&found[best])
@@ -124,7 +124,7 @@ func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswe
 	return list
 }
 
-// canUse returns how many cores the generator could use: one for each of its threads.
+// canUse returns how many cores the generator can use: one for each of its threads.
 func canUse(l *latency.Log) float64 {
 	return min(l.Health.Procs, float64(max(l.Health.Threads, 1)))
 }
@@ -141,7 +141,7 @@ func littlesLaw(l *latency.Log) *report.LittlesLaw {
 	return &report.LittlesLaw{Seen: l.Health.InFlight, Computed: busy / float64(l.Took)}
 }
 
-// doubts are what keeps the answer from being what it seems.
+// doubts are the reasons not to trust the measurements.
 func doubts(r *report.Load) hint.Texts {
 	l := r.Log
 	var out hint.Texts
@@ -185,7 +185,7 @@ func loadCharts(l *latency.Log) []report.Chart {
 		var most, rate int64
 		for _, r := range l.Rows {
 			if r.For < 100*time.Millisecond {
-				continue // the rest of a second, of which a rate says nothing
+				continue // an incomplete second has no rate
 			}
 			a, b := int64(r.From), int64(r.From+r.For)
 			flat := func(to []report.Point, y int64) []report.Point {

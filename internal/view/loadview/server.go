@@ -14,14 +14,14 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// More names of runtime/metrics, and of what is added to them.
+// Names of runtime/metrics.
 const (
 	metricAllocBytes   = "/gc/heap/allocs:bytes"
 	metricAllocObjects = "/gc/heap/allocs:objects"
 	metricCycles       = "/gc/cycles/total:gc-cycles"
 )
 
-// A serverRun is the part of a load run that the server is looked at in, on the clock of its recording.
+// A serverRun is the steady part of a load run, on the clock of the recording of the server.
 type serverRun struct {
 	rec      *recording.Recording
 	series   *recording.Series // nil when there are none
@@ -31,7 +31,7 @@ type serverRun struct {
 	table    *costTable
 }
 
-// loadServer says what requests cost the server; nil when it was not recorded.
+// loadServer returns the cost of requests in the server, or nil if the server was not recorded.
 func loadServer(rec *recording.Recording) *report.LoadServer {
 	series, log := recording.Metrics.In(rec), recording.LoadRun.In(rec)
 	if len(rec.Parts) == 0 && series == nil || rec.Manifest == nil || rec.Manifest.How == recording.Loaded {
@@ -72,12 +72,12 @@ func (s *serverRun) doubt(format string, args ...any) {
 	s.out.Doubts = append(s.out.Doubts, fmt.Sprintf(format, args...))
 }
 
-// requests returns how many were answered between two times of the recording.
+// requests returns how many requests were answered between two times of the recording.
 func (s *serverRun) requests(from, to time.Duration) float64 {
 	return s.log.AnsweredBy(to-s.log.Offset) - s.log.AnsweredBy(from-s.log.Offset)
 }
 
-// lines returns the places of the first and the last line of metrics in the steady time that know a metric.
+// lines returns the indexes of the first and the last line in the steady time that has a metric.
 func (s *serverRun) lines(name string) (first, last int, ok bool) {
 	first, last = -1, -1
 	if s.series == nil {
@@ -95,7 +95,7 @@ func (s *serverRun) lines(name string) (first, last int, ok bool) {
 	return first, last, first >= 0 && last > first
 }
 
-// perRequest returns by how much a metric that only grows did so for each request.
+// perRequest returns the growth of a counter per request.
 func (s *serverRun) perRequest(name string) (each, requests float64, ok bool) {
 	first, last, ok := s.lines(name)
 	if !ok {
@@ -145,7 +145,7 @@ func (s *serverRun) cpu() {
 		return
 	}
 	if took := p.DurationNanos; took > 0 && took < int64(length) {
-		// A server that is asked also needs time to begin and to send it.
+		// Fetching a profile takes longer than the profile covers.
 		requests *= float64(took) / float64(length)
 		length = durationOf(took)
 	}
@@ -170,7 +170,7 @@ func (s *serverRun) cpu() {
 		s.doubt("the profiles have only %d samples in this time: a function's cost is known to within %s of the total at best; load the server for longer", c.Samples, unit.Share(1/math.Sqrt(float64(max(c.Samples, 1)))))
 	}
 	factor := 1 / requests
-	if s.rec.Manifest.How != recording.Fetched { // whose CPU time is only known by its profiles
+	if s.rec.Manifest.How != recording.Fetched { // for fetched profiles, the CPU time of the process is unknown
 		if kernel, _, ok := s.perRequest(recording.ProcessCPU); ok && kernel > 0 && c.Sampled > 0 {
 			kernel *= 1e9
 			c.Counted, c.Unseen = true, max(0, kernel-c.Sampled)
@@ -194,11 +194,10 @@ func (s *serverRun) cpu() {
 	s.out.CPU = c
 }
 
-// mostUnseen is how much more than the profiles the kernel may count, and the other way round, before that is worth a doubt. What
-// they do not see is a tenth of the time of a server that mostly reads and writes, and is in no function. Half of it is the thread
-// that watches over the scheduler of Go, of which there are no samples; the rest is threads that run for a moment at a time. A
-// timer that takes samples is only looked at when the clock of the system ticks, and they often are not there when it does. So
-// it is not shared out among functions: they take what they have samples for, as another profiler finds, which sees all.
+// mostUnseen is the ratio of the CPU times of the kernel and of the profiles, in either direction, above which there is a doubt. In a
+// server that mostly reads and writes, profiles miss a tenth of the CPU time. Half of that is sysmon, which has no samples. The rest
+// is threads that run for a moment at a time: the kernel checks profiling timers only at its clock ticks, when these threads often
+// do not run. The missing time is not distributed among functions: a profiler that misses nothing confirms the costs from samples.
 const mostUnseen = 1.5
 
 func durationOf[T int64 | float64](ns T) time.Duration { return time.Duration(ns) }
@@ -219,8 +218,8 @@ func (s *serverRun) memory() {
 	m := &report.ServerMemory{Requests: requests}
 	where := func(f *report.FunctionCost) *float64 { return &f.Bytes }
 	m.Sampled = newCostTable().add(p, "alloc_space", 1/requests, false, where, where).all
-	// What the runtime counts is exact, and the profile a sample of it that is as of the collection before. So it is asked
-	// for shares. That goes for bytes: few samples stand for very many small objects, and would spoil the shares of all others.
+	// The runtime counts exactly; the profile is a sample, as of the previous collection, and only gives shares. This works for bytes, not
+	// for objects: one sample can stand for very many small objects, which would distort the shares of all others.
 	factor := 1 / requests
 	bytes, n, counted := s.perRequest(metricAllocBytes)
 	if counted = counted && s.rec.Manifest.How != recording.Fetched && m.Sampled > 0; counted {
@@ -260,8 +259,8 @@ func (s *serverRun) waiting() {
 	}
 }
 
-// queued returns how long goroutines waited for a P, for each request: how many waited on average, by how many
-// requests there were in a time.
+// queued returns how long goroutines waited for a P, per request: the mean number of waiting goroutines, divided by the rate of
+// requests.
 func (s *serverRun) queued() float64 {
 	first, last, ok := s.lines(recording.NumRunnable)
 	if !ok {
@@ -305,7 +304,7 @@ func (s *serverRun) collector() {
 	s.out.GC = g
 }
 
-// states says how the server was before, after, and in the end.
+// states sets the state of the server before, after, and at the end.
 func (s *serverRun) states() {
 	first, last, ok := s.lines(recording.NumGoroutine)
 	if !ok {
@@ -326,7 +325,7 @@ func (s *serverRun) states() {
 	s.leaks(first, last)
 }
 
-// leaks finds what grew all the time.
+// leaks finds values that grew all the time.
 func (s *serverRun) leaks(first, last int) {
 	const steps = 4
 	if last-first < steps {
@@ -339,7 +338,7 @@ func (s *serverRun) leaks(first, last int) {
 	grows := func(name string, least float64) (from, to float64, ok bool) {
 		was, times := math.Inf(-1), -1
 		for i := range steps + 1 {
-			// The least of the neighbors, since what comes and goes is no leak.
+			// The minimum of neighbors, since a short peak is not a leak.
 			at := first + (last-first)*i/steps
 			v := math.Inf(1)
 			for k := max(first, at-1); k <= min(last, at+1); k++ {
@@ -354,7 +353,7 @@ func (s *serverRun) leaks(first, last int) {
 				return 0, 0, false
 			}
 			if v > was {
-				times++ // what is live is only known since the last collection
+				times++ // the live heap changes only with a collection
 			}
 			was = v
 		}
@@ -372,7 +371,7 @@ func (s *serverRun) leaks(first, last int) {
 	}
 }
 
-// grown returns the function whose part of what there is at a moment grew most.
+// grown returns the function with the largest growth between the first and the last snapshot.
 func (s *serverRun) grown(kind, typ string) string {
 	first, last, ok := s.parts(kind)
 	if !ok {
@@ -397,7 +396,8 @@ func (s *serverRun) grown(kind, typ string) string {
 	return name
 }
 
-// balance says where the time of the mean request went.
+// balance splits the mean service time into parts. They are measured independently and can overlap: a part counts as far
+// as the parts before it leave room in the mean service time, and the rest is its overlap. So parts never exceed the whole.
 func (s *serverRun) balance() {
 	mean := s.log.Service.Mean()
 	c := s.out.CPU
@@ -405,30 +405,43 @@ func (s *serverRun) balance() {
 		return
 	}
 	left := mean
+	var overlap time.Duration
 	add := func(what string, ns time.Duration) {
-		left -= ns
-		s.out.Balance = append(s.out.Balance, report.BalancePart{What: what, Nanos: ns, Share: float64(ns) / float64(mean)})
+		fits := min(ns, left)
+		left -= fits
+		overlap += ns - fits
+		s.out.Balance = append(s.out.Balance, report.BalancePart{
+			What: what, Nanos: fits, Share: float64(fits) / float64(mean), Overlap: ns - fits,
+		})
 	}
+	// In the goroutines that serve requests.
 	add("CPU of the serving goroutine", durationOf(c.Serving-c.Assisting))
 	if c.Assisting > 0 {
 		add("helping the garbage collector", durationOf(c.Assisting))
 	}
-	if w := s.out.Waiting; w != nil && !w.Off {
+	w := s.out.Waiting
+	if w != nil && !w.Off {
 		add("waiting for locks", durationOf(w.Locks))
 		add("waiting for channels and others", durationOf(w.Blocked-w.Locks))
 	}
-	if w := s.out.Waiting; w != nil && w.Queued > 0 {
+	served := overlap
+	// In all goroutines and threads of the process.
+	if w != nil && w.Queued > 0 {
 		add("ready to run, waiting for a P", durationOf(w.Queued))
 	}
 	if c.Delayed > 0 {
 		add("waiting for a core", durationOf(c.Delayed))
 	}
-	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "unexplained", Nanos: left, Share: float64(left) / float64(mean)})
-	s.out.Balance = append(s.out.Balance, report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
-	switch {
-	case left < 0:
-		s.doubt("the parts add up to more than the whole: goroutines of one request can run at the same time, goroutines that serve no request also wait to run, and a thread that waits for a core holds up its goroutine")
-	case float64(left) > 0.5*float64(mean):
+	s.out.Balance = append(s.out.Balance,
+		report.BalancePart{What: "unexplained", Nanos: left, Share: float64(left) / float64(mean)},
+		report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
+	if served > 0 {
+		s.doubt("goroutines that serve requests used or waited %s more per request than the mean service time: they also work after the answer is sent, and several can serve one request at the same time", unit.Time(served))
+	}
+	if process := overlap - served; process > 0 {
+		s.doubt("of the waits for a P and a core, %s per request is overlap, not time of the mean request: a goroutine waits for a P while the thread that will run it waits for a core, and goroutines that serve no request wait, too", unit.Time(process))
+	}
+	if float64(left) > 0.5*float64(mean) {
 		s.doubt("the unexplained part is time on the network, in the kernel, in file I/O, asleep, and in hone itself")
 	}
 }

@@ -20,18 +20,18 @@ import (
 	"github.com/hone-perf/hone/internal/view"
 )
 
-// A question is a query that has been brought together with the profile it is about.
+// A question is a query with its profile.
 type question struct {
-	calls.Measure // of what the steps left over
+	calls.Measure // after the steps
 	query         query.Query
 	head          report.Head
 	units         map[string]string    // of number labels
-	unit          string               // to show them in
-	named         []profile.Function   // as the profile names them, whatever q groups by
+	unit          string               // unit for display
+	named         []profile.Function   // functions of the profile, independent of the grouping of q
 	rec           *recording.Recording // nil for a comparison
 }
 
-// ask applies the steps of q to the first recording and sums up what every report says at its head.
+// ask applies the steps of q to the first recording, and makes the head of the report.
 func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if len(in) == 0 {
 		return nil, errors.New("nothing to look at: name a profile")
@@ -71,7 +71,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	return a, nil
 }
 
-// partly says which part of the run CPU profiles are of, where they are of much less than all of it.
+// partly returns a note if CPU profiles cover much less than the whole run.
 func partly(rec *recording.Recording, q query.Query) string {
 	const least = time.Second // that is missing: recorders take a moment to begin, and pause between profiles
 	if kind, _ := rec.PickedKind(); kind != recording.CPU || q.At != (query.Span{}) || rec.Manifest != nil && rec.Manifest.Lookout != nil {
@@ -85,7 +85,7 @@ func partly(rec *recording.Recording, q query.Query) string {
 	return fmt.Sprintf("CPU profiles cover %s of this run of %s, between %s and %s", about(c.Covered), about(c.Run), about(c.From), about(c.To))
 }
 
-// headOf returns what a report says about the profile it is about.
+// headOf returns the head of a report about a profile.
 func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 	h := report.Head{
 		Comments: p.Comments,
@@ -137,7 +137,7 @@ func (a *question) builder(objects bool) (*calls.Builder, error) {
 	return b, nil
 }
 
-// summed returns a builder with what each frame costs. It is the same for many questions, so it is kept where there is a place for it.
+// summed returns a builder with the cost of each frame. Many queries share it, so it is cached if the recording has a memo.
 func (a *question) summed() (*calls.Builder, error) {
 	b := &calls.Builder{Measure: a.Measure, DropNegative: a.query.Positive}
 	var err error
@@ -152,7 +152,7 @@ func (a *question) summed() (*calls.Builder, error) {
 	return b, err
 }
 
-// costing names the costs of frames among what is kept of a recording.
+// costing returns the cache key for the costs of frames.
 func (a *question) costing() string {
 	q := a.query
 	same := query.Query{
@@ -167,7 +167,7 @@ type passing struct{ samples profile.SampleSet }
 
 func (p passing) Size() int64 { return int64(8 * len(p.samples)) }
 
-// passing names the samples with a function among what is kept of a recording. It is "" where samples are not what a question adds up.
+// passing returns the cache key for the samples with a function, or "" if the query does not add up samples.
 func (a *question) passing(function string) string {
 	if by := a.query.By; a.Mean || by != "" && by != "function" && by != "line" {
 		return ""
@@ -176,14 +176,14 @@ func (a *question) passing(function string) string {
 	return same.URL()
 }
 
-// SumAhead adds up what frames cost, before anybody asks, and gives up when enough says so. It reports whether it is known then.
+// SumAhead computes the costs of frames in advance, and gives up when enough returns true. It reports whether the costs are known.
 func SumAhead(rec *recording.Recording, q query.Query, enough func() bool) bool {
 	if !rec.Remembers() {
 		return true
 	}
 	a, err := ask([]*recording.Recording{rec}, q)
 	if err != nil {
-		return true // which whoever asks is told
+		return true // the query itself will return the error
 	}
 	if _, known := recording.Recall[*calls.Costing](rec, a.costing()); known {
 		return true
@@ -199,7 +199,7 @@ func SumAhead(rec *recording.Recording, q query.Query, enough func() bool) bool 
 	return true
 }
 
-// A GraphSearch finds the calls that a graph chooses its nodes by, before anybody asks for the graph.
+// A GraphSearch finds in advance the calls by which a graph selects its nodes.
 type GraphSearch struct {
 	rec    *recording.Recording
 	name   string
@@ -225,7 +225,7 @@ func SearchGraph(rec *recording.Recording, q query.Query) *GraphSearch {
 	return out
 }
 
-// Go goes on until enough says so, and keeps what it found for the graph when it is done.
+// Go continues until enough returns true, and caches the result when it is done.
 func (s *GraphSearch) Go(enough func() bool) {
 	if s.search == nil {
 		return
@@ -239,7 +239,7 @@ func (s *GraphSearch) Go(enough func() bool) {
 // Done reports whether there is nothing left to find.
 func (s *GraphSearch) Done() bool { return s.search == nil }
 
-// trim returns how much to show. Limits that the query leaves open are those of the view.
+// trim returns the limits of the query, with the defaults of the view.
 func (a *question) trim(limit int, minShare, minEdge float64) calls.Trim {
 	q := a.query
 	t := calls.Trim{Nodes: limit, Min: minShare, MinEdge: minEdge, ByCum: q.Sort == "cum", Units: a.units, ShowUnit: a.unit}
@@ -264,7 +264,7 @@ func (a *question) pattern() (*regexp.Regexp, error) {
 	return rx, nil
 }
 
-// Head returns what every report about the recording says at its head.
+// Head returns the head of reports about the recording.
 func Head(in []*recording.Recording, q query.Query) (report.Head, error) {
 	a, err := ask(in, q)
 	if err != nil {

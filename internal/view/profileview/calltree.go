@@ -19,8 +19,8 @@ func CallTree(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return f.CallTree(q)
 }
 
-// CallTree lists the part of the tree that q asks for. Where q says how many levels, each call on them is there, however little it costs:
-// this is what somebody gets who opens a call to look at all that is below it.
+// CallTree lists the part of the tree that q selects. If q has a number of levels, it lists every call on these levels, however low its
+// cost: this is for users who expand a call.
 func (f *Flames) CallTree(q query.Query) (*report.CallTree, error) {
 	f.lock()
 	defer f.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"github.com/hone-perf/hone/internal/waits"
 )
 
-// Diff compares what frames cost in two recordings, the new one first and then the one before it. The frames that
-// changed most come first.
+// Diff compares the costs of frames in two recordings: the new one comes first, then the base. The frames with the
+// largest changes come first.
 func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	s, err := compare(in, q)
 	if err != nil {
@@ -43,7 +43,7 @@ func Diff(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// waitsOf reports whether what is looked at is where the goroutines of an execution trace waited.
+// waitsOf reports whether the profile is waiting times from an execution trace.
 func waitsOf(rec *recording.Recording) bool {
 	return slices.EqualFunc(rec.Profile.SampleTypes, waits.Types, func(t profile.ValueType, name string) bool { return t.Type == name })
 }
@@ -306,7 +306,7 @@ func trimRows(d *report.Diff, q query.Query) {
 	}
 }
 
-// sideNotes returns doubts about comparing the two sides at all.
+// sideNotes returns reasons why the two sides may not be comparable.
 func sideNotes(after, before *report.Head, q query.Query) hint.Texts {
 	var notes hint.Texts
 	// What is in use at one moment does not grow with the length of a recording.

@@ -18,11 +18,11 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// codeLimit is how many functions to take apart when the query does not say.
+// codeLimit is the default number of functions to disassemble.
 const codeLimit = 10
 
-// Disasm shows the machine code of the functions that match, or that have an address, with what each instruction costs.
-// The costliest come first. If all that matches was inlined, it shows the functions that was inlined into.
+// Disasm shows the machine code of the functions that match, or that have an address, with the cost of each instruction.
+// The most expensive functions come first. If all matches were inlined, it shows the functions that they were inlined into.
 func Disasm(in []*recording.Recording, q query.Query) (report.Report, error) {
 	d, err := newDisassembly(in, q)
 	if err != nil {
@@ -75,7 +75,7 @@ func DisasmByAddress(in []*recording.Recording, q query.Query) (report.Report, e
 	return out, nil
 }
 
-// A disassembly brings the addresses of a profile together with the machine code there.
+// A disassembly combines the addresses of a profile with machine code.
 type disassembly struct {
 	*question
 	rx       *regexp.Regexp
@@ -95,7 +95,7 @@ type gap struct {
 	err     error
 }
 
-// A codeNode is what an address in a program costs.
+// A codeNode is the cost of an address in a program.
 type codeNode struct {
 	at uint64 // in the file
 	*calls.Node
@@ -255,7 +255,7 @@ func (d *disassembly) mapped(m *profile.Mapping) (nodes []codeNode, wanted bool)
 	return nodes, wanted
 }
 
-// report takes the functions apart, the costliest first, up to limit of them.
+// report disassembles up to limit functions, the most expensive first.
 func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, error) {
 	out := &report.Disasm{}
 	type ranked struct {
@@ -300,7 +300,7 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 	return out, nil
 }
 
-// instructions takes f apart and brings in the samples.
+// instructions disassembles f and adds the samples.
 func (d *disassembly) instructions(f *codeFunction) ([]report.Instruction, error) {
 	code, err := f.object.Instructions(&f.Function)
 	if err != nil {
@@ -326,7 +326,7 @@ func (d *disassembly) instructions(f *codeFunction) ([]report.Instruction, error
 			flat.Div += n.FlatDiv
 			cum.V += n.Cum
 			cum.Div += n.CumDiv
-			// What the program does not tell the profile may.
+			// The profile may know what the program does not.
 			in.File = cmp.Or(in.File, n.File)
 			in.Line = cmp.Or(in.Line, int(n.Line))
 			in.Function = cmp.Or(in.Function, n.Name)
@@ -374,10 +374,10 @@ func Weblist(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return &report.Weblist{Source: *src}, nil
 }
 
-// weblistLimit is how many functions a listing has the machine code of. A small function is inlined in many places.
+// weblistLimit is the maximum number of functions whose machine code a listing has. A small function is inlined in many places.
 const weblistLimit = 100
 
-// putCode puts instructions to the lines that they come from.
+// putCode assigns instructions to their source lines.
 func (d *disassembly) putCode(src *report.Source, dis *report.Disasm) {
 	type key struct {
 		function, file string
@@ -411,7 +411,7 @@ func (d *disassembly) putCode(src *report.Source, dis *report.Disasm) {
 	}
 }
 
-// explain says of each function why machine code of it is missing, where that is so.
+// explain adds to each function without machine code the reason why it is missing.
 func (d *disassembly) explain(src *report.Source, leftOut bool) {
 	in := d.mappingsOf(src)
 	for i := range src.Functions {

@@ -24,8 +24,8 @@ const (
 	maxFlameDepth = 2_000
 )
 
-// Flame shows what each call costs in its context: the frames below a frame are those that it calls there. With a base
-// to compare with it shows what each cost before, too.
+// Flame shows the cost of each call in its context: the frames below a frame are its callees there. With a base, it also
+// shows the costs in the base.
 func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
 	f, err := NewFlames(in, q)
 	if err != nil {
@@ -34,8 +34,8 @@ func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return f.Flame(q)
 }
 
-// Flames answers several questions about one calling-context tree, as when somebody looks closer and closer. It may
-// be used by several goroutines.
+// Flames answers several queries about one calling-context tree, such as when a user zooms in. It is safe for concurrent
+// use.
 type Flames struct {
 	head       report.Head
 	before     *report.Head
@@ -106,7 +106,7 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 	return f, nil
 }
 
-// TreeKey returns what queries have in common whose trees differ at most in their samples.
+// TreeKey returns a key that is the same for queries whose trees differ at most in their samples.
 func TreeKey(q query.Query) string {
 	q.Steps, q.Root, q.Depth, q.Limit, q.Min, q.Gone = nil, "", 0, 0, 0, false
 	return q.URL()
@@ -126,14 +126,14 @@ func (f *Flames) selection(m calls.Measure) *calls.Tree {
 	return f.tree.Selection(samples)
 }
 
-// Open opens all calls that weigh at least a share of the whole, so that the first answer needs not.
+// Open opens all calls with at least a share of the total, so that the first answer is fast.
 func (f *Flames) Open(share float64) {
 	f.lock()
 	defer f.mu.Unlock()
 	f.tree.Find("", share) // the root is always there
 }
 
-// Glance finds the calls that weigh at least a share of the whole, so that an answer about wide calls need not wait for the others.
+// Glance finds the calls with at least a share of the total, so that answers about wide calls do not wait for the others.
 func (f *Flames) Glance(share float64) {
 	f.lock()
 	defer f.mu.Unlock()
@@ -291,7 +291,7 @@ func (f *Flames) width(t *calls.Tree, at uint32, gone bool) int64 {
 	}
 }
 
-// A pending call waits for being put below its parent.
+// A pending call is not yet below its parent.
 type pending struct {
 	call   uint32
 	weight int64
@@ -300,7 +300,7 @@ type pending struct {
 	seq    int // in the order of their coming
 }
 
-// before reports whether a call is to be shown rather than another one.
+// before reports whether a call has precedence over another one.
 func (p *pending) before(other *pending) bool {
 	if p.weight != other.weight {
 		return p.weight > other.weight

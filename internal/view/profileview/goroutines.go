@@ -87,7 +87,7 @@ type grouping struct {
 	form   form
 }
 
-// A form is what a source of goroutines tells about them. Profiles tell neither, dumps both, and execution traces only states.
+// A form is the information that a source of goroutines has. Profiles have neither, dumps both, and execution traces only states.
 type form struct{ states, creators bool }
 
 // goroutinesOf groups the goroutines of a recording by their stacks.
@@ -315,7 +315,7 @@ func compareGroups(now, before *grouping) []report.GoroutineGroup {
 	return rows
 }
 
-// suspicion says why goroutines may never end, or nothing.
+// suspicion returns the reason why goroutines may never end, or nothing.
 func suspicion(r *report.GoroutineGroup, compared bool) string {
 	forever := false // nothing but the program itself can wake them
 	for _, state := range r.States {

@@ -9,7 +9,7 @@ import (
 // lookRows is how many rows a first look shows.
 const lookRows = 10
 
-// Look is a first look at a recording: what it is, what costs most, and what to ask next.
+// Look is an overview of a recording: its properties, the highest costs, and next steps.
 func Look(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if len(in) == 1 && in[0].Profile == nil && in[0].Manifest != nil {
 		return &report.Recorded{Manifest: in[0].Manifest, Refs: q.Refs}, nil
@@ -32,7 +32,7 @@ func Look(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// Contents is a look at what a recording is, without what costs most.
+// Contents is Look without the highest costs.
 func Contents(in []*recording.Recording) (*report.Look, error) {
 	a, err := ask(in, query.Query{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/secret"
 )
 
-// privacy shows what somebody sees who gets a recording, beside what was measured.
+// privacy lists the data in a recording that its recipients see, except measurements.
 func privacy(r *recording.Recording) (report.Report, error) {
 	c, err := r.Contents()
 	if err != nil {

@@ -2,11 +2,14 @@ package profileview
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/calls"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -20,7 +23,7 @@ func Sandwich(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return NewSandwiching(in, q).Report()
 }
 
-// A Sandwiching is a sandwich in the making. What Ahead has done, Report need not do.
+// A Sandwiching computes a sandwich, partly in advance: Report skips what Ahead has done.
 type Sandwiching struct {
 	in    []*recording.Recording
 	query query.Query
@@ -34,7 +37,7 @@ func NewSandwiching(in []*recording.Recording, q query.Query) *Sandwiching {
 	return &Sandwiching{in: in, query: q}
 }
 
-// A sandwiched is what a sandwich is made of.
+// A sandwiched is the input of a sandwich.
 type sandwiched struct {
 	*question
 	*sides  // nil without a base
@@ -48,7 +51,7 @@ type sandwiched struct {
 	where   func(function string) report.FlamePlace
 }
 
-// set makes ready what does not take long once the costs of frames are known.
+// set computes everything that is fast once the costs of frames are known.
 func (x *Sandwiching) set() (*sandwiched, error) {
 	a, s, err := askSides(x.in, x.query)
 	if err != nil {
@@ -81,7 +84,7 @@ func (x *Sandwiching) set() (*sandwiched, error) {
 	return out, nil
 }
 
-// found keeps where the frame is on stacks. The page asks for the lines of the function next.
+// found caches where the frame is on stacks, because the page asks for the lines of the function next.
 func (x *Sandwiching) found(s *sandwiched, starts *calls.Starts) {
 	if name := s.passing(s.table.Frames[s.frame].Name); name != "" && s.sides == nil && x.query.By != "line" {
 		recording.Note(s.rec, name, passing{starts.Through(s.trees[0])})
@@ -102,8 +105,8 @@ func (s *sandwiched) half(i int) (*report.FlameTree, error) {
 	return &r.FlameTree, nil
 }
 
-// Ahead does as much of it as it can before anybody asks, on one core, until enough says so. It reports whether Report will have next to
-// nothing to do. It leaves filters and comparisons alone, since those are not given up once they are begun.
+// Ahead computes as much as possible in advance, on one core, until enough returns true. It reports whether Report will be fast. It does nothing
+// for filters and comparisons, which cannot be interrupted.
 func (x *Sandwiching) Ahead(enough func() bool) bool {
 	if len(x.in) != 1 || len(x.query.Steps) > 0 || !SumAhead(x.in[0], x.query, enough) {
 		return false
@@ -215,8 +218,8 @@ func (a *question) frame(t *calls.Tree, b *calls.Builder) (int32, []string, erro
 // maxFound is how many names a search returns.
 const maxFound = 5000
 
-// SearchFor tells how much goes through frames that match the argument. Each sample counts once, however often it
-// matches.
+// SearchFor shows the cost of samples with frames that match the argument. Each sample counts once, however often it
+// matches. Of too many names it returns the heaviest: these are the ones that a flame graph draws.
 func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) {
 	a, err := ask(in, q)
 	if err != nil {
@@ -240,7 +243,11 @@ func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	slices.Sort(out.Names)
 	out.Names = slices.Compact(out.Names)
-	out.Names = out.Names[:min(len(out.Names), maxFound)]
+	if len(out.Names) > maxFound {
+		if out.Names, err = a.heaviestNames(t, matches); err != nil {
+			return nil, err
+		}
+	}
 	found := make([]bool, len(a.Profile.Locations))
 	for l := range found {
 		found[l] = slices.ContainsFunc(t.Table.Of(uint32(l)), func(f int32) bool { return matches[f] })
@@ -250,4 +257,44 @@ func SearchFor(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	out.Value = a.Through(found)
 	return out, nil
+}
+
+// heaviestNames returns maxFound of the names of frames that match, in order. If the argument matches some names only because it ignores
+// case, one of these is included: if the page sees such a name, its filter ignores case, too.
+func (a *question) heaviestNames(t *calls.Tree, matches []bool) ([]string, error) {
+	costs, err := a.summed() // its frames have the same numbers
+	if err != nil {
+		return nil, err
+	}
+	found := make([]int32, 0, len(matches))
+	for f, is := range matches {
+		if is {
+			found = append(found, int32(f))
+		}
+	}
+	order.Stable(found, func(i, j int32) int { return cmp.Compare(unit.Abs(costs.Cum[j].Sum), unit.Abs(costs.Cum[i].Sum)) })
+	other := func(string) bool { return false } // a name that matches in another case only
+	if text, ok := strings.CutPrefix(a.query.Arg, query.IgnoreCase); ok {
+		if exact, err := regexp.Compile(text); err == nil {
+			other = func(name string) bool { return !exact.MatchString(name) }
+		}
+	}
+	kept, names := make(map[string]bool, maxFound), make([]string, 0, maxFound)
+	include := func(name string) {
+		if !kept[name] {
+			kept[name] = true
+			names = append(names, name)
+		}
+	}
+	for len(found) > 0 && len(names) < maxFound {
+		include(t.Text(found[0]))
+		found = found[1:]
+	}
+	if !slices.ContainsFunc(names, other) {
+		if i := slices.IndexFunc(found, func(f int32) bool { return other(t.Text(f)) }); i >= 0 {
+			names[maxFound-1] = t.Text(found[i])
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }

@@ -1,7 +1,10 @@
 package profileview
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -84,4 +87,50 @@ func plain(r report.Report) report.Sandwich {
 	s := *r.(*report.Sandwich)
 	s.Callees.Where, s.Callers.Where = nil, nil
 	return s
+}
+
+// TestSearchMany checks which names a search returns when more match than it returns: the heaviest, which are on screen, and one that only
+// matches because case is ignored, since filterOf of the page decides by the names.
+func TestSearchMany(t *testing.T) {
+	const many = 2 * maxFound
+	search := func(arg string, other map[int]string, weight map[int]int64) *report.Search {
+		t.Helper()
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+		for i := range many {
+			name := cmp.Or(other[i], fmt.Sprintf("app.f%05d.read", i))
+			b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name})
+			b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: uint32(i)}}})
+			b.Add([]uint32{uint32(i)}, b.Labels(nil), []int64{cmp.Or(weight[i], 10)})
+		}
+		b.Renumber()
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := SearchFor(recorded(p), query.Query{Arg: arg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.(*report.Search)
+		if s.Count != many || len(s.Names) != maxFound || !slices.IsSorted(s.Names) {
+			t.Errorf("%s: %d names match and %d are returned, want %d and %d in order", arg, s.Count, len(s.Names), many, maxFound)
+		}
+		return s
+	}
+	s := search("(?i)read", map[int]string{many - 2: "app.z.Read"}, map[int]int64{many - 2: 1, many - 1: 99})
+	for _, name := range []string{"app.z.Read", "app.f09999.read"} {
+		if !slices.Contains(s.Names, name) {
+			t.Errorf("%s is not among the names", name)
+		}
+	}
+	// Nothing differs in case, so the heaviest are all that counts.
+	light := make(map[int]int64)
+	for i := range maxFound {
+		light[i] = 1
+	}
+	for _, arg := range []string{"(?i)read", "read"} {
+		if s := search(arg, nil, light); s.Names[0] != "app.f05000.read" {
+			t.Errorf("%s: the first name is %s, want app.f05000.read", arg, s.Names[0])
+		}
+	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/waits"
 )
 
-// usualTags is how many keys are shown, and of each how many values, when nobody says.
+// usualTags is the default number of keys, and of values of each key.
 const usualTags = 200
 
 // Tags shows the labels of samples by key and value.

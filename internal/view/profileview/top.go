@@ -18,7 +18,7 @@ const (
 	minEdgeShare = 0.001
 )
 
-// Top ranks frames by what they cost. A function is inlined if each of its sampled calls was. With a base there is what they cost before.
+// Top ranks frames by their costs. A function is inlined if each of its sampled calls was. With a base, Top also shows the costs in the base.
 func Top(in []*recording.Recording, q query.Query) (report.Report, error) {
 	a, s, err := askSides(in, q)
 	if err != nil {
@@ -136,7 +136,7 @@ func inlining(inlined, called bool) report.Inlining {
 	return report.Called
 }
 
-// cut returns the graph cut down to what t allows, and what that left out.
+// cut returns the graph within the limits of t, and what was left out.
 func (a *question) cut(b *calls.Builder, t calls.Trim, filter calls.CallFilter) (*calls.Graph, report.Trimming) {
 	g, out := b.Trimmed(t, filter)
 	abs := a.Magnitude()

@@ -14,10 +14,10 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// gcRows is how many cycles are listed when nobody says.
+// gcRows is the default number of cycles that are listed.
 const gcRows = 10
 
-// GC says what garbage collection did, what it cost, and what about that deserves attention.
+// GC shows the cycles of the garbage collector, their cost, and findings.
 func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if q.At.Moment() {
 		return nil, &MomentError{q.At}
@@ -117,24 +117,24 @@ func chosenProcess(log *gclog.Log, n int) (int, error) {
 	return best, nil
 }
 
-// A gcRun is the cycles that a question is about.
+// A gcRun is the cycles of a query.
 type gcRun struct {
 	all    []*gclog.Cycle // of the process
 	cycles []*gclog.Cycle // those that it is about
 	at     query.Span
-	timed  bool // all of them say when they began
-	live   bool // all of them say what is live
+	timed  bool // all cycles have a start time
+	live   bool // all cycles have the live heap
 	from   time.Duration
 	to     time.Duration
 	sum    report.GCSummary
 
 	missing *report.GCMissing // cycles that the log lacks; nil when it has all
-	unlike  bool              // the runtime counted another share of the CPU than its lines come to
+	unlike  bool              // the share of the CPU that the runtime counted differs from the sum of the lines
 	ending  *gclog.Ending     // of the program; nil when the log does not say
 	lines   int               // of the log
 }
 
-// within keeps the cycles of the part of the time that was asked for.
+// within keeps the cycles of the queried time.
 func (r *gcRun) within() error {
 	r.cycles = r.all
 	r.timed, r.live = true, true
@@ -249,7 +249,7 @@ func quantile[T any](sorted []T, p int) T {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// A gcWindow is a part of the time and what the collector had of it.
+// A gcWindow is a part of the time, and the CPU time of the collector in it.
 type gcWindow struct {
 	from, to      time.Duration
 	cpu, capacity time.Duration
@@ -257,7 +257,7 @@ type gcWindow struct {
 	lost          time.Duration // of which the log has no cycles
 }
 
-// known reports whether the log has enough of the window to tell a share.
+// known reports whether the log covers enough of the window for a share.
 func (w *gcWindow) known() bool { return w.lost <= (w.to-w.from)/2 }
 
 // windows cuts the time into n parts of the same length. A cycle that goes on from one to the next is shared.
@@ -371,6 +371,5 @@ func (r *gcRun) charts() []report.Chart {
 	return out
 }
 
-// fineWindows is into how many parts the time is cut: enough to see a change, and few enough that most of them have
-// some cycles.
+// fineWindows is the number of windows: enough to see a change, and few enough that most windows have cycles.
 func (r *gcRun) fineWindows() int { return min(max(len(r.cycles)/3, 1), 60) }

@@ -11,17 +11,17 @@ import (
 	"github.com/hone-perf/hone/internal/stat"
 )
 
-// What deserves attention in a log. A log of a program that is well says nothing.
+// Thresholds of findings. The log of a healthy program has none.
 const (
 	muchShare    = 0.10 // of all CPUs for the collector
 	muchInWindow = 0.25 // and for a while
 	muchAssist   = 0.20 // of the collector's CPU time, by goroutines that allocate
 	longPause    = 10 * time.Millisecond
-	leastCycles  = 10          // that anything can be told from
-	leastTime    = time.Second // before that, a program starts
+	leastCycles  = 10          // minimum for any finding
+	leastTime    = time.Second // a program is starting until then
 )
 
-// findings are what deserves attention, most important first.
+// findings returns the findings, most important first.
 func (r *gcRun) findings() []report.GCFinding {
 	var out []report.GCFinding
 	spiral := r.spiral()
@@ -44,7 +44,7 @@ func between(from, to time.Duration) report.Phrase {
 	return report.Phrase{"between ", report.Nanos(from), " and ", report.Nanos(to)}
 }
 
-// sound reports whether there is enough to tell something from.
+// sound reports whether there is enough data for findings.
 func (r *gcRun) sound() bool {
 	return r.timed && len(r.cycles) >= leastCycles && r.to-r.from >= leastTime
 }
@@ -103,7 +103,7 @@ func (r *gcRun) share() []report.GCFinding {
 	}}
 }
 
-// countedShare is share for a log of which too much is missing: the runtime has counted.
+// countedShare is share for a log that lacks too many cycles. It uses the count of the runtime.
 func (r *gcRun) countedShare(next hint.Text) []report.GCFinding {
 	percent := r.runtimePercent()
 	if float64(percent)/100 < muchShare || r.cycles[len(r.cycles)-1].N < leastCycles || r.to < leastTime {
@@ -116,7 +116,7 @@ func (r *gcRun) countedShare(next hint.Text) []report.GCFinding {
 	}}
 }
 
-// killed finds that the program was ended, as it seems for want of memory.
+// killed finds that the program was killed, probably because memory ran out.
 func (r *gcRun) killed() []report.GCFinding {
 	const (
 		near     = 20 // lines from the end of the log; after more of them, the program went on
@@ -281,7 +281,7 @@ func (r *gcRun) leak() []report.GCFinding {
 	case grown < max(growth*q[0], minBytes):
 		return nil
 	case q[1] <= q[0] || q[2] <= q[1] || q[3]-q[2] < slowing*grown/3:
-		return nil // it has stopped growing
+		return nil // the growth has stopped
 	}
 	perSecond := 1 / ((r.to - from).Seconds() / float64(n))
 	rate := func(slope float64) report.Value { return report.Bytes(int64(slope * perSecond * 60)) }
@@ -314,7 +314,7 @@ func (r *gcRun) assist() []report.GCFinding {
 	}}
 }
 
-// pauses finds that the world stands still for long.
+// pauses finds long stop-the-world pauses.
 func (r *gcRun) pauses() []report.GCFinding {
 	s := &r.sum
 	if len(r.cycles) < leastCycles || time.Duration(s.PauseP99) < longPause {
@@ -449,7 +449,7 @@ func (r *gcRun) gogc() int {
 	}
 	slices.Sort(list)
 	g := list[len(list)/2]
-	// People set round numbers.
+	// GOGC is usually a round number.
 	for _, round := range []float64{25, 50, 75, 100, 150, 200, 300, 400, 500, 800, 1000} {
 		if math.Abs(g-round) < 0.1*round {
 			return int(round)

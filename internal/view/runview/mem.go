@@ -32,7 +32,7 @@ const (
 	metricIdle       = "/cpu/classes/idle:cpu-seconds"
 )
 
-// Mem says what the memory of a process was used for.
+// Mem breaks down the memory of a process.
 func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if q.At.Moment() {
 		return nil, &MomentError{q.At}
@@ -42,7 +42,7 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	rec := in[0]
-	held := s.Values(recording.ProcessRSS) == nil && s.Values(metricTotal) != nil // a server says nothing else
+	held := s.Values(recording.ProcessRSS) == nil && s.Values(metricTotal) != nil // a server has no other metric
 	whole := func(i int) (float64, bool) {
 		if !held {
 			return s.At(recording.ProcessRSS, i)
@@ -130,7 +130,7 @@ func when(at query.Span) string {
 	return " in " + at.String()
 }
 
-// memRows takes what is resident apart.
+// memRows breaks down resident memory.
 func memRows(both func(use func(int) int64) (int64, int64), at func(string, int) int64, whole func(int) (float64, bool)) []report.MemRow {
 	var rows []report.MemRow
 	add := func(part bool, use, doc string, f func(int) int64) {
@@ -170,7 +170,7 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 	return rows
 }
 
-// memRemarks says what about the memory deserves attention.
+// memRemarks returns remarks on the memory.
 func memRemarks(rec *recording.Recording, m *report.Mem, free int64, s *recording.Series) hint.Texts {
 	var notes hint.Texts
 	if e := rec.Manifest; e != nil && e.Exit != nil && e.Exit.Cause != "" {

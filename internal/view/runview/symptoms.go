@@ -15,7 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
-// What is unusual. Below these, runs of ordinary servers are, too.
+// Thresholds of symptoms. Runs of ordinary servers are below these.
 const (
 	grownSteps       = 4 // of the run, in none of which there may be less than before
 	grownGoroutines  = 10
@@ -33,7 +33,7 @@ const (
 	shortHalf   = 0.75 // of the last value, at most, in the middle
 )
 
-// Symptoms says what is unusual about a run, the most serious first.
+// Symptoms lists what is unusual about a run, most serious first.
 func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	s, err := seriesOf(in)
 	if err != nil {
@@ -137,7 +137,7 @@ func untold(rec *recording.Recording, s *recording.Series) (list []report.Sympto
 
 func nanos(seconds float64) int64 { return int64(seconds * float64(time.Second)) }
 
-// grows tells whether a metric rose through a whole run, and from what to what. What comes and goes does not count.
+// grows reports whether a metric rose during a whole run, and its first and last value. Short peaks do not count.
 func grows(s *recording.Series, name string) (from, to float64, ok bool) {
 	last := len(s.Times) - 1
 	if last < 2*grownSteps {
@@ -188,7 +188,7 @@ func growsSoon(s *recording.Series, name string) (from, to float64, ok bool) {
 	return from, to, to-from >= shortGrowth && to > shortTimes*from && middle < shortHalf*to
 }
 
-// increase is by how much a metric that only rises did, or 0.
+// increase is the growth of a counter, or 0.
 func increase(s *recording.Series, name string) float64 {
 	first, last := math.NaN(), math.NaN()
 	for i := range s.Times {
@@ -243,7 +243,7 @@ func grownHeap(rec *recording.Recording) (grown []report.HeapGrowth, from, to ti
 	return grown[:min(len(grown), mostGrown)], parts[0].To, parts[1].To
 }
 
-// grownStacks returns where the goroutines are that became more, or "".
+// grownStacks returns the function with the largest growth of goroutines, or "".
 func grownStacks(rec *recording.Recording) string {
 	first, last, _ := snapshots(rec, recording.Goroutine, "")
 	if first == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// A MomentError says that a question about a part of the time is asked for a moment.
+// A MomentError means that a query names a moment where it needs a range of time.
 type MomentError struct{ At query.Span }
 
 func (e *MomentError) Error() string {
@@ -20,7 +20,7 @@ func (e *MomentError) Error() string {
 	return fmt.Sprintf("%s is a moment; want a part of the time, such as %s", e.At, part)
 }
 
-// Timeline shows how a run went: cores, memory and goroutines over time.
+// Timeline shows cores, memory and goroutines over a run.
 func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if q.At.Moment() {
 		return nil, &MomentError{q.At}
@@ -82,7 +82,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// markEvents draws where there was trouble.
+// markEvents marks events in charts.
 func markEvents(c *report.Chart, events []report.TimeEvent) {
 	top := c.Whole
 	if c.Y != nil {
@@ -97,7 +97,7 @@ func markEvents(c *report.Chart, events []report.TimeEvent) {
 	}
 }
 
-// afterTrouble are questions about the first trouble.
+// afterTrouble returns commands about the first event.
 func afterTrouble(rec *recording.Recording, events []report.TimeEvent) []hint.Command {
 	if len(events) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func afterTrouble(rec *recording.Recording, events []report.TimeEvent) []hint.Co
 	return out
 }
 
-// firstAfter returns when the first of some profiles was taken that is not of before a time: that of the trouble then.
+// firstAfter returns the time of the first profile at or after a time: the one that was taken because of the event.
 func firstAfter(parts []recording.Part, at time.Duration) time.Duration {
 	for _, p := range parts {
 		if p.To >= at.Truncate(time.Millisecond) {
@@ -128,10 +128,10 @@ func firstAfter(parts []recording.Part, at time.Duration) time.Duration {
 	return at
 }
 
-// seconds is a time as it is written on a command line.
+// seconds formats a time for a command line.
 func seconds(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// rate returns by how much a metric grew in a second between two times, 0 when that is not known.
+// rate returns the growth of a metric per second between two times, or 0 if it is unknown.
 func rate(s *recording.Series, name string, from, to int) float64 {
 	a, okA := s.At(name, from)
 	b, okB := s.At(name, to)
@@ -141,9 +141,9 @@ func rate(s *recording.Series, name string, from, to int) float64 {
 	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
 }
 
-// collecting returns how much of cpu, the CPU time of the process, went to the collector, but not on cores that had nothing else to do. What
-// the runtime counts is the time on a P, including the time that a thread waits for a core: on a busy machine it is a multiple of the CPU time.
-// So only the share of the collector in what the runtime counts is used.
+// collecting returns how much of cpu, the CPU time of the process, the garbage collector used, without idle-priority marking. The runtime counts
+// the time on a P, including the time that a thread waits for a core; on a busy machine, this is a multiple of the CPU time. So collecting uses
+// only the share of the collector in the count of the runtime.
 func collecting(cpu float64, counted func(metric string) float64) float64 {
 	idle := counted(metricIdleGC)
 	gc := max(0, counted(metricGC)-idle)

@@ -13,11 +13,11 @@ import (
 	"github.com/hone-perf/hone/internal/stat"
 )
 
-// stretchesOf is into how many stretches of time the requests of a handler are divided. Requests that follow each other are alike: what varies by
-// chance is how a stretch goes, not how a request does.
+// stretchesOf is the number of stretches of time that the requests of a handler are divided into. Consecutive requests are correlated, so stretches
+// are the independent samples, not requests.
 const stretchesOf = 20
 
-// leastInStretch is how many requests a stretch has at least.
+// leastInStretch is the minimum number of requests in a stretch.
 const leastInStretch = 5
 
 // requestDiff compares the requests of a trace with those of another one.
@@ -36,7 +36,7 @@ func requestDiff(in []*recording.Recording, q query.Query, work report.Work) (re
 		}
 		for _, r := range list {
 			if r.Begun || r.Open {
-				continue // how long it took is not known
+				continue // its duration is unknown
 			}
 			s := by[r.Handler]
 			if s == nil {
@@ -109,7 +109,7 @@ func mean(list []int64) int64 {
 	return sum / int64(len(list))
 }
 
-// splitOf is what the mean request spends with what.
+// splitOf splits the time of the mean request.
 func splitOf(list []requests.Request) (out [requests.Whats]int64) {
 	for i := range list {
 		for what, v := range list[i].Split {
@@ -122,15 +122,15 @@ func splitOf(list []requests.Request) (out [requests.Whats]int64) {
 	return out
 }
 
-// changeOf compares a number about the times of requests.
+// changeOf compares a statistic of request times.
 func changeOf(name string, before, now []requests.Request, figure func([]int64) int64) report.FigureChange {
 	out := report.FigureChange{What: name, Before: figure(took(before)), Now: figure(took(now))}
 	olds, news := byStretch(before, figure), byStretch(now, figure)
-	// The times of a few requests in each stretch say nothing about the slowest of a hundred.
+	// A few requests in each stretch are not enough for the slowest of a hundred.
 	if len(olds) < 6 || len(news) < 6 || name == "p99" && min(len(before), len(now)) < stretchesOf*100 {
 		return out
 	}
-	// Two runs differ by a little without a cause: what is called a change has to be one beyond that.
+	// Two runs always differ a little, so a change has to exceed that.
 	c := stat.Unpaired(olds, news, stat.DefaultWithin)
 	out.Ratio, out.Low, out.High = report.Finite(c.Ratio), report.Finite(c.Lo), report.Finite(c.Hi)
 	switch {
@@ -146,7 +146,7 @@ func changeOf(name string, before, now []requests.Request, figure func([]int64) 
 	return out
 }
 
-// byStretch is a number about each of some stretches of time, which have as many requests each.
+// byStretch is a statistic of each stretch. Stretches have the same number of requests.
 func byStretch(list []requests.Request, figure func([]int64) int64) (out []float64) {
 	list = slices.Clone(list)
 	order.Stable(list, func(a, b requests.Request) int { return cmp.Compare(a.From, b.From) })

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	lanePixels = 1600 // of a picture at most; pages stretch it
+	lanePixels = 1600 // maximum width of a picture; pages scale it
 	laneRows   = 24   // goroutines
 	mostRows   = 1000
 )
@@ -26,13 +26,13 @@ const (
 // indexName is the name under which the index of a trace is kept.
 const indexName = "index"
 
-// An indexed is what is kept of a trace that somebody looks at a part of.
+// An indexed is the cached index of a trace, for views of its parts.
 type indexed struct {
 	index *lanes.Index
 	found *requests.Found
 }
 
-// lanesOf returns the index of the trace that a question is about, and the window that is asked for.
+// lanesOf returns the index of the trace of a query, and its window.
 func lanesOf(in []*recording.Recording, q query.Query) (*lanes.Index, waits.Window, error) {
 	w := windowOf(q)
 	t, err := recording.Execution.Read(in[0])
@@ -127,7 +127,7 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// filtersOf are the steps of a question that choose goroutines.
+// filtersOf returns the steps of a query that select goroutines.
 func filtersOf(steps []query.Step) (out []lanes.Filter, err error) {
 	for _, s := range steps {
 		if s.Op != query.Focus && s.Op != query.Ignore {
@@ -159,12 +159,12 @@ func lanesFor(list []lanes.Lane) []report.Lane {
 	return out
 }
 
-// A NoGoroutineError says that a trace, or what is asked for of it, has no goroutine of that number.
+// A NoGoroutineError means that a trace, or the window in it, has no goroutine with that number.
 type NoGoroutineError struct{ Arg string }
 
 func (e *NoGoroutineError) Error() string { return "there is no goroutine " + e.Arg + " at that time" }
 
-// fewSpans is for how many spans of a goroutine whole stacks are given.
+// fewSpans is the maximum number of spans for which the report has whole stacks.
 const fewSpans = 20
 
 // Goroutine shows what one goroutine did.
@@ -211,7 +211,7 @@ func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits
 		}
 		return requests.WhatOf(names, s).String()
 	}
-	// What goes on at the end of the window is followed to its own end.
+	// A span that lasts beyond the window is shown up to its end.
 	walk := &waits.Walk{Window: waits.Window{From: w.From}, Index: x, Only: func(id int64) bool { return id == out.ID }}
 	walk.Span = func(s *waits.Span) {
 		switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/requests"
 )
 
-// A NoRequestError says that a trace has no request of that number.
+// A NoRequestError means that a trace has no request with that number.
 type NoRequestError struct {
 	Work report.Work
 	Arg  string
@@ -35,17 +35,17 @@ func (e *NoRequestError) Error() string {
 // Slowest is the argument of Request that asks for the slowest one.
 const Slowest = "slowest"
 
-// Request shows what the time of one request went into.
+// Request splits the time of one request.
 func Request(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return pathIn(in, q, report.RequestWork)
 }
 
-// Task shows what the time of one task went into.
+// Task splits the time of one task.
 func Task(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return pathIn(in, q, report.TaskWork)
 }
 
-// Region shows what the time of one region went into.
+// Region splits the time of one region.
 func Region(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return pathIn(in, q, report.RegionWork)
 }

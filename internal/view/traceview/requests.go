@@ -30,7 +30,7 @@ func foundOf(in []*recording.Recording, work report.Work) (*requests.Found, erro
 	return recording.Once(t, string(work), finders[work])
 }
 
-// FoundIn returns the requests, tasks or regions of a trace that a time has a part of, and the length of that time.
+// FoundIn returns the requests, tasks or regions of a trace that overlap a window, and the length of the window.
 func FoundIn(in []*recording.Recording, work report.Work, w waits.Window) ([]requests.Request, int64, error) {
 	found, err := foundOf(in, work)
 	if err != nil {
@@ -70,7 +70,7 @@ func quantiles(list []int64) report.Latencies {
 	return report.Latencies{Count: int64(len(list)), P50: percentile(list, 50), P90: percentile(list, 90), P99: percentile(list, 99), Max: list[len(list)-1]}
 }
 
-// percentile is the least of a sorted list that so many percent of it do not exceed.
+// percentile returns the smallest element of a sorted list that is not below so many percent of it.
 func percentile(list []int64, percent int) int64 { return list[(len(list)*percent+99)/100-1] }
 
 // Requests shows the requests of a trace by handler, and what slow requests spend more time on.
@@ -88,7 +88,7 @@ func Regions(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return workIn(in, q, report.RegionWork)
 }
 
-// noHandlerNote says why some requests have no handler.
+// noHandlerNote explains why some requests have no handler.
 const noHandlerNote = "some requests have no handler: a trace shows the handler only of a request that waited or made a system call in it, so rows of handlers miss requests that only compute. " +
 	"In programs that hone builds and records, all requests have theirs"
 
@@ -186,7 +186,7 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	return out, nil
 }
 
-// pathsOf returns the critical paths of requests. Where somebody looked at a picture of the trace, its index is there, and the rest need not be read.
+// pathsOf returns the critical paths of requests. If the trace has a cached index, it reads only the parts that it needs.
 func pathsOf(in []*recording.Recording, t *exectrace.Trace, list []requests.Request) (paths [][]requests.Segment, err error) {
 	of, err := recording.Execution.Read(in[0])
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // executionRows is how many rows a table about an execution trace has when no limit is given.
 const executionRows = 20
 
-// atTrace has a view answer for the execution trace of the time that a question is about, where a recording has several.
+// atTrace runs a view with the execution trace of the queried time, if a recording has several traces.
 func atTrace(run func([]*recording.Recording, query.Query) (report.Report, error)) func([]*recording.Recording, query.Query) (report.Report, error) {
 	return func(in []*recording.Recording, q query.Query) (report.Report, error) {
 		in, err := tracesAt(in, q)
@@ -45,7 +45,7 @@ func tracesAt(in []*recording.Recording, q query.Query) ([]*recording.Recording,
 	return out, nil
 }
 
-// windowOf is the time of a trace that a question is about. A moment only says of which trace it is.
+// windowOf returns the queried window of a trace. A moment only selects the trace.
 func windowOf(q query.Query) waits.Window {
 	if q.At.Moment() {
 		return waits.Window{}
@@ -53,7 +53,7 @@ func windowOf(q query.Query) waits.Window {
 	return waits.Window{From: int64(q.At.From), To: int64(q.At.To)}
 }
 
-// TraceOf opens the execution trace that a question is about.
+// TraceOf opens the execution trace of a query.
 func TraceOf(in []*recording.Recording, q query.Query) (*exectrace.Trace, waits.Window, error) {
 	w := windowOf(q)
 	if len(in) == 0 {
@@ -141,7 +141,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 	return out, nil
 }
 
-// stoppedOf adds up what goroutines lost while the world was stopped, by what for, their kind, and the handler of what they answered.
+// stoppedOf sums up the time that goroutines lost to stop-the-world pauses, by reason, kind of goroutine, and handler.
 func stoppedOf(list []waits.Stopped, found []requests.Brief) (sums []report.StoppedRow, of int) {
 	const most = 10
 	byGoroutine := map[int64][]*requests.Brief{}
@@ -161,7 +161,7 @@ func stoppedOf(list []waits.Stopped, found []requests.Brief) (sums []report.Stop
 		if len(of) > 0 && of[0].From <= s.From {
 			k.handler = of[0].Handler
 		}
-		byGoroutine[s.Goroutine] = of // both are in the order of time
+		byGoroutine[s.Goroutine] = of // both are in time order
 		i, ok := at[k]
 		if !ok {
 			i = len(sums)
@@ -199,7 +199,7 @@ func onCPU(rec *recording.Recording, t *exectrace.Trace, s *waits.Summary) int64
 	return 0
 }
 
-// cpuAt is how many seconds of CPU time a process had had by some time. Between two measurements it is as if it had used as much all the time.
+// cpuAt returns the CPU time in seconds that a process had used at a time. It interpolates between measurements.
 func cpuAt(m *recording.Series, at time.Duration) (float64, bool) {
 	var t0 time.Duration
 	var v0 float64
@@ -228,7 +228,7 @@ func spanOf(r waits.RangeSum) report.ExecutionSpan {
 	return report.ExecutionSpan{Name: r.Name, Count: r.Count, Total: r.Total, Longest: r.Longest, At: r.At}
 }
 
-// Waits shows where goroutines waited for something else than work.
+// Waits shows where goroutines waited, except for work.
 func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	t, w, err := TraceOf(in, q)
 	if err != nil {
@@ -248,7 +248,7 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// Idle shows what Ps had nothing to run for.
+// Idle shows why Ps were idle.
 func Idle(in []*recording.Recording, q query.Query) (report.Report, error) {
 	t, w, err := TraceOf(in, q)
 	if err != nil {
@@ -296,7 +296,7 @@ func Blame(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// Kinds shows the goroutines of a trace by what they are for.
+// Kinds shows the goroutines of a trace by purpose.
 func Kinds(in []*recording.Recording, q query.Query) (report.Report, error) {
 	t, w, err := TraceOf(in, q)
 	if err != nil {

@@ -36,6 +36,7 @@ export interface BalancePart {
   what: string;
   ns: number;
   share: number;
+  overlap_ns?: number;
 }
 
 export interface Bench {
