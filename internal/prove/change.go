@@ -169,7 +169,7 @@ func (c *Change) patch(ctx context.Context, dir, file, name string) error {
 	if _, err := in.Run(ctx, "apply", "--whitespace=nowarn", file); err != nil {
 		return fmt.Errorf("applying %s: %s", name, git.Said(err))
 	}
-	c.New = Version{Name: "with " + name, Dir: filepath.Join(tree, rel)}
+	c.New = Version{Name: "working tree with " + name, Dir: filepath.Join(tree, rel)}
 	return nil
 }
 
