@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,24 +63,41 @@ func (t *tree) explain(out *report.Advice, rules []*Rule) {
 	}
 }
 
-// onHeap tells about the first value on the lines of a finding that goes to the heap, or about one of what was written there
-// and inlined elsewhere.
+// onHeap tells about a value on the lines of a finding that goes to the heap, or about one of what was written there and inlined
+// elsewhere: the first one that the code of the finding contains, or else the first one of the line.
 func onHeap(log *escape.Log, file string, f *report.Finding) string {
-	lines := []int{f.Where.Line}
+	spots := []report.Spot{f.Where}
 	for _, s := range f.Also {
 		if s.File == f.Where.File {
-			lines = append(lines, s.Line)
+			spots = append(spots, s)
 		}
 	}
 	for _, find := range []func(string, int) []escape.Remark{log.At, log.InlinedFrom} {
-		for _, n := range lines {
-			for _, r := range find(file, n) {
-				if r.OnHeap() && !r.Panics() {
-					story := r.Story()
-					return story.String()
-				}
+		for _, s := range spots {
+			if r := nearest(find(file, s.Line), s.Column); r != nil {
+				story := r.Story()
+				return story.String()
 			}
 		}
 	}
 	return ""
+}
+
+// nearest returns the first remark about a value on the heap that was written at a column or behind it, or else the first one of all.
+// Before the column are values that contain what the finding is about: in append(list, string(b)), the array of the list.
+func nearest(remarks []escape.Remark, column int) *escape.Remark {
+	var first, behind *escape.Remark
+	for i := range remarks {
+		r := &remarks[i]
+		if !r.OnHeap() || r.Panics() {
+			continue
+		}
+		if first == nil {
+			first = r
+		}
+		if at := r.Written().Column; at >= column && (behind == nil || at < behind.Written().Column) {
+			behind = r
+		}
+	}
+	return cmp.Or(behind, first)
 }

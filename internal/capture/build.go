@@ -90,7 +90,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if err != nil {
 		return nil, b.wrong(err)
 	}
-	if err := check(about, b.Flight); err != nil {
+	if err := check(about, b.Flight, b.Test); err != nil {
 		return nil, err
 	}
 	if cmd, about, err = cmd.Replaceable(about, work); err != nil {
@@ -171,15 +171,18 @@ func (b *Build) wrong(err error) error {
 }
 
 // check refuses what the recorder does not run on.
-func check(e gocmd.About, flight bool) error {
+func check(e gocmd.About, flight, tests bool) error {
 	const oldest, flies = "v1.23", "v1.25"
 	version, _, _ := strings.Cut(strings.TrimPrefix(e.GOVERSION, "go"), "-")
 	version, _, _ = strings.Cut(version, " ")
 	switch v := "v" + version; {
 	case !semver.IsValid(v): // what comes after all versions
 	case semver.Compare(v, oldest) < 0:
-		return hint.Errorf(hint.Text{hint.Command{Verb: "record", Behind: []string{"PROGRAM"}}, " records a program of any Go"},
-			"building with the recorder needs Go 1.23 or later, but this is %s", e.GOVERSION)
+		next := hint.Text{hint.Command{Verb: "record", Behind: []string{"PROGRAM"}}, " records a program of any Go"}
+		if tests {
+			next = hint.Text{hint.Command{Verb: "record", Behind: []string{"./PKG.test", "-test.bench=."}}, " records what go test -c builds with any Go"}
+		}
+		return hint.Errorf(next, "building with the recorder needs Go 1.23 or later, but this is %s", e.GOVERSION)
 	case flight && semver.Compare(v, flies) < 0:
 		return hint.Errorf(hint.Text{hint.Option{Name: "trace"}, " writes all of one"}, "keeping the last part of an execution trace needs Go 1.25 or later, but this is %s", e.GOVERSION)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // What control groups count tells who was killed for want of memory, in both of their versions.
@@ -62,12 +63,17 @@ func TestGoVersions(t *testing.T) {
 		{"devel go1.27-abcdef", true, ""},
 		{"go1.26.8 X:goroutineleakprofile", true, ""},
 	} {
-		err := check(gocmd.About{GOVERSION: tt.version, GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}, tt.flight)
+		err := check(gocmd.About{GOVERSION: tt.version, GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}, tt.flight, false)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s, flight %v: %v, want %q", tt.version, tt.flight, err, tt.want)
 		}
 	}
-	err := check(gocmd.About{GOVERSION: "go1.26.8", GOOS: "plan9", GOARCH: runtime.GOARCH}, false)
+	// The hint for tests builds what can be recorded.
+	err := check(gocmd.About{GOVERSION: "go1.22.1", GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}, false, true)
+	if !strings.Contains(hint.Next(err).String(), "go test -c") {
+		t.Errorf("tests with Go 1.22: %v has no hint with go test -c", err)
+	}
+	err = check(gocmd.About{GOVERSION: "go1.26.8", GOOS: "plan9", GOARCH: runtime.GOARCH}, false, false)
 	if err == nil || !strings.Contains(err.Error(), "the go command builds for plan9") {
 		t.Errorf("for another system: %v", err)
 	}

@@ -79,6 +79,7 @@ type compareFlags struct {
 	how      string
 	layouts  int
 	newTests bool
+	offerNew bool // newTests could measure benchmarks that only the new side has
 	gate     string
 	raw      string
 	noWhy    bool
@@ -217,6 +218,7 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 			return err
 		}
 	}
+	f.offerNew = !f.newTests && f.load == "" && f.commands == nil && opt.Old.File == ""
 	err = finished(ctx, showCompare(sys, out, f, recording.Versions.Of("compare", d)))
 	if broken != nil {
 		return errors.Join(broken, err)
@@ -342,10 +344,14 @@ func showCompare(sys *System, out output, f *compareFlags, in ...*recording.Reco
 	if err != nil {
 		return err
 	}
-	if err := out.write(sys, r); err != nil {
+	c := r.(*report.Compare)
+	if f.offerNew && slices.ContainsFunc(c.Missing, func(a report.CompareAbsent) bool { return a.Side == report.NewSide }) {
+		c.Notes.Add(hint.Option{Name: "new-tests"}, " runs the benchmarks of the new side on both sides")
+	}
+	if err := out.write(sys, c); err != nil {
 		return err
 	}
-	return gateOf(sys, f.gate, r.(*report.Compare))
+	return gateOf(sys, f.gate, c)
 }
 
 // runs reports whether hone compare runs something, rather than reads files.

@@ -309,7 +309,7 @@ func fixError(err error, args []string, opt fix.Options) error {
 	case err == nil:
 		return nil
 	case errors.As(err, new(*gocmd.NoModuleError)):
-		return withHint(err, "it works on the module in this folder; for a recording, ", hint.Option{Name: "source", Value: "DIR"}, " names another")
+		return withHint(err, "for a recording, ", hint.Option{Name: "source", Value: "DIR"}, " names the folder of its module")
 	case errors.Is(err, fix.ErrFlag):
 		return &usageError{err, ""}
 	case errors.Is(err, fix.ErrNoFinding):

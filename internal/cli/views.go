@@ -230,6 +230,9 @@ func nearFunction(p *profile.Profile, name string) string {
 	for i := range p.Functions {
 		whole := p.Functions[i].Name
 		short := whole[strings.LastIndexByte(whole, '/')+1:]
+		if at := strings.Index(short, "(*"); at >= 0 && strings.Replace(short[at+len("(*"):], ")", "", 1) == name {
+			return "'" + regexp.QuoteMeta(short[at:]) + "'" // a method, without the parentheses
+		}
 		names = append(names, whole, short, short[strings.LastIndexByte(short, '.')+1:])
 	}
 	slices.Sort(names)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +94,11 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	say.now("")
 	switch {
 	case errors.Is(err, line.ErrAsked):
-		return &usageError{err: withHint(err, "for example: ", hint.Ask("why-alloc", "handler.go:26"), ", ", hint.Ask("why-alloc", "(*Server).serve"))}
+		example := "handler.go:26"
+		if strings.HasSuffix(asked, ".go") {
+			example = asked + ":26"
+		}
+		return &usageError{err: withHint(err, "for example: ", hint.Ask("why-alloc", example), ", ", hint.Ask("why-alloc", "(*Server).serve"))}
 	case err != nil:
 		return err
 	}

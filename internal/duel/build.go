@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A pkg is a package of one side that has benchmarks.
@@ -174,6 +175,10 @@ func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*progra
 	b.n++
 	overlay := maps.Clone(b.overlay)
 	if tests != nil {
+		if rel, err := filepath.Rel(b.about.GOMODCACHE, p.Dir); b.about.GOMODCACHE != "" && err == nil && filepath.IsLocal(rel) {
+			return nil, hint.Errorf(hint.Text{"copy the module to another folder, and compare the copy"},
+				"%s is in the module cache, where the go command cannot use the tests of another version", p.Dir)
+		}
 		for _, f := range p.tests() {
 			overlay[filepath.Join(p.Dir, f)] = ""
 		}

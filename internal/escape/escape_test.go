@@ -253,7 +253,7 @@ func TestAdviceMatchesEscape(t *testing.T) {
 		want string // the start of the first advice
 	}{
 		{"&point{...}", returned, "~r0", "return the value"},
-		{"make([]byte, 8)", returned, "~r0", "fill what the caller passes"},
+		{"make([]byte, 8)", returned, "~r0", "let the caller pass the memory to fill"},
 		{"func literal", returned, "~r0", "make it once"},
 		{"&point{...}", stored, "{heap}", "store the value"},
 		{"append(all, x)", stored, "{heap}", "reuse the memory"},

@@ -101,7 +101,7 @@ func (r *Remark) Story() Story {
 	case r.What == "func literal" && (s.Cause == Returned || s.Cause == Stored):
 		s.Break = []string{"make it once and use it again", "use a function that captures nothing"}
 	case !r.ofAddress() && s.Cause == Returned:
-		s.Break = append([]string{"fill what the caller passes"}, s.Break[2:]...)
+		s.Break = append([]string{"let the caller pass the memory to fill"}, s.Break[2:]...)
 	case !r.ofAddress() && s.Cause == Stored:
 		s.Break = []string{"reuse the memory of what is stored there now", "store it only where it is needed"}
 	}

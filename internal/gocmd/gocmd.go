@@ -52,6 +52,11 @@ type NoModuleError struct{ Dir string }
 
 func (e *NoModuleError) Error() string { return "there is no go.mod in " + e.Dir + " or above it" }
 
+// Hint says what to do about it.
+func (e *NoModuleError) Hint() hint.Text {
+	return hint.Text{"change to the folder of a module, or make one here: go mod init NAME, then go mod tidy"}
+}
+
 // noModule returns the error that the folder of the command is in no module.
 func (c Command) noModule() error {
 	dir, err := filepath.Abs(c.Dir)

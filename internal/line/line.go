@@ -219,7 +219,7 @@ func find(ctx context.Context, asked string, opt Options) (*place, error) {
 	if name, number, ok := cutLast(asked, ":"); ok {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%w: %s: %q is not a number of a line", ErrAsked, asked, number)
+			return nil, fmt.Errorf("%w: %s: %q is not a line number", ErrAsked, asked, number)
 		}
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(opt.Dir, name)
@@ -227,7 +227,7 @@ func find(ctx context.Context, asked string, opt Options) (*place, error) {
 		return atLine(name, n, asked)
 	}
 	if strings.HasSuffix(asked, ".go") {
-		return nil, fmt.Errorf("%w: %s: which line?", ErrAsked, asked)
+		return nil, fmt.Errorf("%w: %s is a whole file; name a line of it, or a function", ErrAsked, asked)
 	}
 	return findFunction(ctx, asked, opt)
 }

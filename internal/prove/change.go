@@ -110,6 +110,9 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 		if err == nil && st.Mode().IsRegular() {
 			return c.patch(ctx, dir, at(refs[0]), refs[0])
 		}
+		if ext := filepath.Ext(refs[0]); errors.Is(err, fs.ErrNotExist) && (ext == ".patch" || ext == ".diff") {
+			return fmt.Errorf("%s: no such file", refs[0])
+		}
 		wrong := c.revisions(ctx, dir, refs[0])
 		if wrong != nil && err == nil {
 			return fmt.Errorf("%w: %s is one folder: name the old one and the new one", ErrAsked, refs[0])
@@ -182,7 +185,7 @@ func (c *Change) patch(ctx context.Context, dir, file, name string) error {
 	if _, err := in.Run(ctx, "apply", "--whitespace=nowarn", file); err != nil {
 		return fmt.Errorf("applying %s: %s", name, git.Said(err))
 	}
-	c.New = Version{Name: "with " + name, Dir: filepath.Join(tree, rel)}
+	c.New = Version{Name: "working tree with " + name, Dir: filepath.Join(tree, rel)}
 	return nil
 }
 

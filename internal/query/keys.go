@@ -12,6 +12,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A Key is one setting of a query: how it is written and what it means. The prompt, URLs, flags, help and completion
@@ -505,7 +507,12 @@ func checkRegexpAt(arg string, before int) error {
 	for at > 0 && !utf8.RuneStart(arg[at]) {
 		at--
 	}
-	return fmt.Errorf("%s at character %d, %s", mistake.Code, before+utf8.RuneCountInString(arg[:at])+1, shown(arg[at:]))
+	const says = "%s at character %d, %s"
+	place, rest := before+utf8.RuneCountInString(arg[:at])+1, shown(arg[at:])
+	if strings.Contains(arg, "(*") { // the name of a method, as answers show it
+		return hint.Errorf(hint.Text{"patterns are regular expressions; to match this name, write '" + regexp.QuoteMeta(arg) + "'"}, says, mistake.Code, place, rest)
+	}
+	return fmt.Errorf(says, mistake.Code, place, rest)
 }
 
 // shown quotes text for a message. It escapes backslashes only if necessary, because regexps are full of them.

@@ -32,3 +32,19 @@ func TestFactsKeepTheirEnds(t *testing.T) {
 		}
 	}
 }
+
+// Sentences in a table begin in one column, also those with settings and reasons in them; only numbers end in one.
+func TestPhrasesAlignLeft(t *testing.T) {
+	table := blockReport{report.Table{
+		Columns: []report.Column{{Name: "#"}, {Name: "why not"}},
+		Rows:    [][]any{{1, report.Phrase{"no patch: ", "it is generated"}}, {10, report.Phrase{"no time"}}},
+	}}
+	var out strings.Builder
+	if err := Text(&out, table, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = " #  why not\n 1  no patch: it is generated\n10  no time\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}

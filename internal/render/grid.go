@@ -305,7 +305,7 @@ func isNumeric(rows [][]any, i int) bool {
 		switch row[i].(type) {
 		case nil:
 			continue
-		case string, report.Name, report.ID, report.Judgment, report.Trend, report.Indented:
+		case string, report.Name, report.ID, report.Judgment, report.Trend, report.Indented, report.Phrase:
 			return false
 		}
 		return true

@@ -204,6 +204,9 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	for _, n := range a.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
+	if more := len(a.Findings) - shownFindings; a.Show == 0 && more > 0 {
+		list = append(list, Note{Phrase{fmt.Sprintf("the first %d of %d findings are listed; ", shownFindings, len(a.Findings)), hint.Option{Name: "all"}, " shows all"}})
+	}
 	if a.Show <= 0 && a.outOfOrder() {
 		list = append(list, Note{Phrase{"findings are ranked by CPU time, and by a part of the memory and the waiting that they save; those without a patch count half, or a quarter if no cheaper way is known"}})
 	}
@@ -393,7 +396,11 @@ func (a *Advice) next() Commands {
 	if len(a.Findings) > 1 {
 		c.Items = append(c.Items, advise.With("finding", "2").For("the second, with its evidence"))
 	}
-	c.Items = append(c.Items, advise.With("all", "").For(fmt.Sprintf("all %d, with evidence and patches", len(a.Findings))))
+	all := fmt.Sprintf("all %d, with evidence and patches", len(a.Findings))
+	if len(a.Findings) == 1 {
+		all = "the finding, with its evidence"
+	}
+	c.Items = append(c.Items, advise.With("all", "").For(all))
 	if len(a.Findings[0].Evidence) > 0 {
 		c.Items = append(c.Items, a.Findings[0].Evidence[0].Command())
 	}

@@ -234,7 +234,7 @@ func (c *Compare) several() bool {
 
 func (a CompareAbsent) full() string {
 	if a.Name == "*" {
-		return a.Pkg
+		return "package " + a.Pkg
 	}
 	return a.Name
 }

@@ -29,7 +29,7 @@ type Pace string
 // The paces.
 const (
 	PaceFaster  Pace = "faster"  // in some benchmark, and slower in none
-	PaceSame    Pace = "as fast" // in all of them
+	PaceSame    Pace = "as fast" // in all that are decided
 	PaceSlower  Pace = "slower"  // in some benchmark
 	PaceHeavier Pace = "heavier" // it needs more memory in some benchmark, and is not faster there
 	PaceUnknown Pace = "unknown" // there was nothing to run, or it did not show in the time there was

@@ -11,9 +11,13 @@ import (
 func Pace(c *report.Compare) (report.Pace, []string) {
 	type key struct{ pkg, name string }
 	faster, slower, heavier := map[key]bool{}, map[key]bool{}, map[key]bool{}
+	decided := map[key]bool{} // of the benchmarks with times
 	for _, r := range c.Rows {
 		k := key{r.Pkg, r.Name}
 		time := r.What.IsTime()
+		if time {
+			decided[k] = decided[k] || r.Verdict != report.Undecided
+		}
 		switch {
 		case time && r.Verdict == report.Better:
 			faster[k] = true
@@ -44,6 +48,15 @@ func Pace(c *report.Compare) (report.Pace, []string) {
 	case len(faster) > 0:
 		return report.PaceFaster, notes
 	case c.TimeDecided() || len(c.Identical) > 0 && len(c.Rows) == 0:
+		open := 0
+		for _, ok := range decided {
+			if !ok {
+				open++
+			}
+		}
+		if open > 0 {
+			notes = append(notes, fmt.Sprintf("undecided in %d of %s, as fast in the others", open, countedBenchmarks(len(decided))))
+		}
 		return report.PaceSame, notes
 	}
 	return report.PaceUnknown, notes

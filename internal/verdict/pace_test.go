@@ -19,7 +19,8 @@ func TestPace(t *testing.T) {
 	}{
 		{"nothing", nil, report.PaceUnknown, 0},
 		{"undecided", []report.CompareRow{row("a", "CPU time", report.Undecided)}, report.PaceUnknown, 0},
-		{"same", []report.CompareRow{row("a", "CPU time", report.Same), row("b", "time", report.Undecided)}, report.PaceSame, 0},
+		{"same", []report.CompareRow{row("a", "CPU time", report.Same), row("b", "time", report.Undecided)}, report.PaceSame, 1},
+		{"same in each", []report.CompareRow{row("a", "CPU time", report.Same), row("a", "time", report.Undecided)}, report.PaceSame, 0},
 		{"faster", []report.CompareRow{row("a", "CPU time", report.Better), row("b", "CPU time", report.Same)}, report.PaceFaster, 0},
 		{"slower in one", []report.CompareRow{row("a", "CPU time", report.Better), row("b", "throughput", report.Worse)}, report.PaceSlower, 1},
 		{"memory for nothing", []report.CompareRow{row("a", "CPU time", report.Same), row("a", "memory", report.Worse)}, report.PaceHeavier, 0},

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -44,17 +45,17 @@ var hotAllocation = &advise.Rule{
 				what = *f
 			}
 			if f == &leaves[0] && beginsWithRoom(p.Func, n) {
-				what.claim = "the room that the slice begins with is too small: " + what.claim
-				what.advice = "make more room, where it is known how much there will be at most or mostly; or begin with an array that was used before"
+				what.claim = "the initial capacity of the slice is too small: " + what.claim
+				what.advice = "raise the initial capacity if the usual or maximum length is known, or reuse a slice"
 			}
-			risk := "who keeps a slice, map or object may be given one that somebody else uses"
+			risk := "code that keeps a reused slice, map or object may see the data of another caller"
 			if pool.InNew(p.Func, n) != nil {
 				what = emptyPool
 			}
 			switch {
 			case p.Startup(n):
 				what.title, what.claim, what.advice = "memory allocated when the program starts", "the line runs before main", laterAdvice
-				risk = "who asks first has to wait for it"
+				risk = "the first caller has to wait for it"
 			case p.Once(n) != once.Often:
 				what.title, what.claim = "memory allocated once", "the line runs once"
 			}
@@ -64,36 +65,41 @@ var hotAllocation = &advise.Rule{
 			} else if c[cost.ObjectsMade] > 0 {
 				claim = fmt.Sprintf("%s: %s of all objects come from here, of %d bytes each", claim, unit.Share(p.Costs.Part(&c, cost.ObjectsMade)), c[cost.BytesMade]/c[cost.ObjectsMade])
 			}
+			if f != nil { // the place is that of the expression, which the compiler says more about
+				if e := shownLeaf(p.Func, n, f.prefix); e != nil && p.Line(e.Pos()) == p.Line(n.Pos()) {
+					n = e
+				}
+			}
 			p.Report(n, c, advise.Finding{Title: what.title, Claim: claim, Advice: what.advice, Risk: risk, OnHeap: what.prefix == "" || what.prefix == "newobject"})
 		})
 	},
 }
 
 var leaves = []leaf{
-	{"growslice", "slice grown by append", "append makes a larger array again and again, and copies what is in the old one",
-		"make room before, where it is known how much there will be at most or mostly; or begin with an array that was used before"},
-	{"makeslice", "slice allocated on every call", "a new array is made each time",
-		"append to a slice that the caller has, or keep one and use it again; where it stays in the function, one of constant size is on the stack"},
-	{"slicebytetostring", "bytes converted to a string", "each text is a copy of the bytes, since these might change",
-		"work on the bytes as far as possible, take parts of a text that is there already, or keep texts that come again"},
-	{"stringtoslicebyte", "string converted to bytes", "each time, the text is copied to an array that may be written to",
-		"work on the text, or append it to a buffer that is used again"},
-	{"intstring", "rune converted to a string", "each text is a new one, of one letter",
+	{"growslice", "slice grown by append", "append allocates a larger array again and again, and copies the old one",
+		"preallocate if the usual or maximum length is known, or reuse a slice"},
+	{"makeslice", "slice allocated on every call", "make allocates a new array on every call",
+		"append to a slice that the caller passes, or keep one and reuse it; a slice of constant size that does not escape is on the stack"},
+	{"slicebytetostring", "bytes converted to a string", "each string is a copy of the bytes, because the bytes may change later",
+		"use the bytes without the conversion where possible, take a part of an existing string, or intern strings that repeat"},
+	{"stringtoslicebyte", "string converted to bytes", "each conversion copies the string, because the bytes may be written to",
+		"use the string itself, or append it to a reused buffer"},
+	{"intstring", "rune converted to a string", "each conversion makes a new string of one character",
 		"write the rune to a strings.Builder, or append it to bytes with utf8.AppendRune"},
-	{"stringtoslicerune", "string converted to runes", "the runes of the text are written to an array of four bytes for each, before any of them is looked at",
-		"range over the text, which finds each rune when it is its turn; texts of ASCII alone can be indexed as they are"},
-	{"slicerunetostring", "runes converted to a string", "a text is made of an array of four bytes for each rune",
+	{"stringtoslicerune", "string converted to runes", "the conversion decodes the whole string into an array with four bytes for each rune",
+		"range over the string, which decodes one rune at a time; a string of ASCII characters can be indexed directly"},
+	{"slicerunetostring", "runes converted to a string", "the conversion encodes all runes, of four bytes each, into a new string",
 		"write runes to a strings.Builder, or append them to bytes with utf8.AppendRune"},
-	{"concatstring", "strings concatenated on every call", "each sum of texts is a new one, and copies all its parts",
-		"append the parts to where they belong in the end, or leave the sum out where it is only compared or looked up"},
-	{"makemap", "map allocated on every call", "a new map is made each time, with tables that grow as it is filled",
-		"for a few keys, search a slice; or keep the map, and clear it before it is used again"},
-	{"mapassign", "map that grows", "a map that is filled makes larger tables, and places all of its entries anew",
-		"make it with room for what comes, or keep it and clear it"},
-	{"convT", "value moved to the heap for an interface", "what an interface holds is on the heap, unless it is a pointer or a small number",
-		"pass a pointer to an existing value, or take the concrete type"},
-	{"newobject", "object allocated on every call", "each time, a new object is allocated",
-		"return a value or let the caller say where it is to be; keep one and use it again; or find out why it leaves the function"},
+	{"concatstring", "strings concatenated on every call", "each concatenation allocates a new string, and copies all parts",
+		"append the parts to the final buffer, or avoid the string where it is only compared or looked up"},
+	{"makemap", "map allocated on every call", "make allocates a new map on every call, and its tables grow while it is filled",
+		"for a few keys, search a slice; or keep the map, and clear it before reuse"},
+	{"mapassign", "map that grows", "a map that is filled allocates larger tables, and moves all entries to them",
+		"make it with a size, or keep it and clear it"},
+	{"convT", "value moved to the heap for an interface", "a value in an interface is on the heap, unless it is a pointer or a small number",
+		"pass a pointer to an existing value, or accept the concrete type"},
+	{"newobject", "object allocated on every call", "each call allocates a new object",
+		"return a value, let the caller provide the memory, reuse an object, or find out why it escapes"},
 }
 
 // withHelpers returns what is below a line as if helpers that it calls were written out there.
@@ -127,16 +133,35 @@ func leafOf(f *code.Func, l *cost.Line, n ast.Node) *leaf {
 	if most != nil {
 		return most
 	}
+	if e := shownLeaf(f, n, ""); e != nil {
+		prefix := leafFor(f, e)
+		i := slices.IndexFunc(leaves, func(l leaf) bool { return l.prefix == prefix })
+		most = &leaves[i]
+	}
+	return most
+}
+
+// shownLeaf returns the first expression in a node that calls the leaf with a prefix, or any leaf if prefix is "", or nil. An element that is
+// allocated for append comes before the array of the list: append makes a larger array now and then, but an element for each call.
+func shownLeaf(f *code.Func, n ast.Node, prefix string) (found ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
-		if most == nil && n != nil {
-			if prefix := leafFor(f, n); prefix != "" {
-				i := slices.IndexFunc(leaves, func(l leaf) bool { return l.prefix == prefix })
-				most = &leaves[i]
+		if n == nil || found != nil {
+			return false
+		}
+		if is := leafFor(f, n); is != "" && (prefix == "" || is == prefix) {
+			found = n
+			if call := f.Builtin(n, "append"); call != nil && prefix == "" && call.Ellipsis == token.NoPos {
+				for _, element := range call.Args[1:] {
+					if made := shownLeaf(f, element, ""); made != nil {
+						found = made
+						break
+					}
+				}
 			}
 		}
-		return most == nil
+		return found == nil
 	})
-	return most
+	return found
 }
 
 // leafFor returns the leaf that a node calls, as far as it shows in the code.

@@ -53,7 +53,7 @@ var hotCall = &advise.Rule{
 				return // who calls Get is told
 			}
 			name := symbol.Short(most)
-			what, risk := unknownCallee(p.Func, most, n), "what is used again is seen by all who have it"
+			what, risk := unknownCallee(p.Func, most, n), "code that keeps a reused value sees its later content"
 			if k := knownCallee(most); k != nil {
 				what = *k
 				if strings.Contains(k.advice, "(Grow)") && hasGrown(p.Func, n) {
@@ -94,7 +94,7 @@ var callees = []callee{
 	{"strings.SplitAfterSeq", "iterator over the parts of a string", "the iterator function is allocated where the compiler does not inline it", "take the parts off one by one with Index"},
 	{"strings.FieldsSeq", "iterator over the parts of a string", "the iterator function is allocated where the compiler does not inline it", "find the parts by their index"},
 	{"strings.FieldsFuncSeq", "iterator over the parts of a string", "the iterator function is allocated where the compiler does not inline it", "find the parts by their index"},
-	{"strconv.Append", "string appended to bytes that grow", "when the slice is full, a larger array is allocated and the bytes are copied", "start with a slice that has room, or that was used before"},
+	{"strconv.Append", "text appended to a slice that grows", "when the slice is full, a larger array is allocated and the bytes are copied", "start with a slice that has room, such as make([]byte, 0, 32), or reuse one"},
 	{"fmt.Sscan", "input parsed by fmt", "fmt reads rune by rune, through an interface, and inspects the types of its arguments on each call", "split the string with Cut and Index, and parse numbers with strconv"},
 	{"fmt.Fscan", "input parsed by fmt", "fmt reads rune by rune, through an interface, and inspects the types of its arguments on each call", "read a line with a bufio.Scanner, and split it with bytes.Cut and strconv"},
 	{"encoding/xml.(*Decoder).RawToken", "XML token by token", "each token is allocated as an interface value, with a copy of its text", "where the format is fixed, search the bytes for the few names that matter"},

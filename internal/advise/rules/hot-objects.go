@@ -84,7 +84,7 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 		Claim:  unit.Share(p.Costs.Part(&c, cost.ObjectsMade)) + " of all objects come from here",
 		Advice: "a value that stays in the function, is used again, or is part of a larger one needs no object of its own",
 		OnHeap: true,
-		Risk:   "what is used again is seen by all who have it",
+		Risk:   "code that keeps a reused value sees its later content",
 	}
 	if 2*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] {
 		f.Title = "more objects are made on this line than on any other"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
@@ -12,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -31,28 +33,28 @@ var reflectHot = &advise.Rule{
 				return
 			}
 			// What it is given is put on the heap for it.
-			c := p.Cost(call, cost.Either(func(c *cost.Chain) bool { return strings.HasPrefix(c.First(), "reflect.") }, calls.Boxing(p.Func, call)))
+			c := p.Cost(call, cost.Either(reflecting, calls.Boxing(p.Func, call)))
 			if c == (cost.Cost{}) || makesUnknown(p.Func, call) {
 				return // a value of a type that is only known when the program runs has to be made like that
 			}
 			lines[p.Line(call.Pos())] = true
 			f := advise.Finding{
 				Title:  "reflection on a hot path",
-				Claim:  "package reflect looks at types for each call, and values that it makes are on the heap",
-				Advice: "a type switch for the types that come often, a generic function, or what was found out about a type kept by type",
+				Claim:  "package reflect inspects types on every call, and the values that it makes are on the heap",
+				Advice: "use a type switch for common types, a generic function, or a cache by type of what reflection finds out",
 				Callee: p.ProfileName(fn),
-				Risk:   "types that are not thought of need reflection still",
+				Risk:   "types that the type switch does not list still need reflection",
 				Vague:  true, // mostly it is what the program is about
 			}
 			if p.Calls(call, "reflect.DeepEqual") != nil {
 				f.Vague = false
 				f.Title = "compared by reflection"
-				f.Claim = "reflect.DeepEqual boxes both values, and looks at the type of each part of them at run time"
-				f.Advice = "== or slices.Equal and maps.Equal, which the compiler makes for the type"
+				f.Claim = "reflect.DeepEqual converts both values to interfaces, and inspects the type of each part at run time"
+				f.Advice = "use ==, or slices.Equal and maps.Equal, which are compiled for the type"
 				f.Risk = "DeepEqual follows pointers, and tells nil from empty"
 				if p.Worth(c) {
 					if f.Fixes = compared(p, call); f.Fixes != nil {
-						f.Risk, f.Safe = "none: what is nil and what is empty is told apart as before", true
+						f.Risk, f.Safe = "none: the patch still tells nil from empty", true
 					}
 				}
 			}
@@ -64,6 +66,17 @@ var reflectHot = &advise.Rule{
 		})
 		vague.report(p)
 	},
+}
+
+// reflecting matches what package reflect costs by itself. A function that reflect.Value.Call calls costs as much when it is called directly.
+func reflecting(c *cost.Chain) bool {
+	if !strings.HasPrefix(c.First(), "reflect.") {
+		return false
+	}
+	i := slices.Index(c.Below, "reflect.Value.call")
+	return i < 0 || !slices.ContainsFunc(c.Below[i:], func(fn string) bool {
+		return !symbol.IsRuntime(fn) && !strings.HasPrefix(fn, "reflect.") && !strings.HasPrefix(fn, "internal/") && !strings.HasPrefix(fn, "sync.")
+	})
 }
 
 // makers are functions that make a value of a type.

@@ -25,6 +25,7 @@ var All = []*advise.Rule{
 	numberText,
 	splitOne,
 	equalFold,
+	runeString,
 	conversionCopy,
 	bufferString,
 	plainRegexp,

@@ -9,6 +9,17 @@ func length(v any) int {
 	return reflect.ValueOf(v).Len() // cost: reflect.Value.Len; want
 }
 
+// What costs is the function that is called, and not package reflect.
+func called(f any) {
+	reflect.ValueOf(f).Call(nil) // cost: reflect.Value.Call reflect.Value.call main.work
+}
+
+func calledOften(f any) {
+	reflect.ValueOf(f).Call(nil) // cost: reflect.Value.Call reflect.Value.call reflect.funcLayout sync.(*Pool).Get; want
+}
+
+func work() { fmt.Println("work") }
+
 // made is of a type that is only known when the program runs.
 func made(t reflect.Type) any {
 	return reflect.New(t).Interface() // cost: reflect.New
