@@ -739,6 +739,7 @@ export interface Goroutines extends Head {
   groups: GoroutineGroup[];
   shown: number;
   of: number;
+  gone?: number;
 }
 
 export type Grade = "mechanical" | "ownership";
@@ -1469,6 +1470,7 @@ export interface TraceTime {
 }
 
 export interface Traces extends Head {
+  of: number;
   traces: { value: number; labels?: Label[]; frames: TraceFrame[]; }[];
 }
 
