@@ -74,3 +74,21 @@ func TestPageGoroutinesUnknown(t *testing.T) {
 		t.Errorf("the table is %g pixels wider than the page", over)
 	}
 }
+
+// TestPageGuard holds that a view which cannot be drawn says so, in place of an empty page, and that the others still work.
+func TestPageGuard(t *testing.T) {
+	p := open(t, serve(t, []byte("main;work 3\n")), 1280, 800)
+	p.visit("/overview")
+	eval[bool](p, `(() => {
+		const real = window.fetch;
+		window.fetch = (url, options) => String(url).includes("/api/tags") ? Promise.resolve(new Response('{"keys":[null]}')) : real(url, options);
+		return true;
+	})()`)
+	p.click(".tabs a", "Tags")
+	p.wait(`document.querySelector("main").innerText.includes("This view cannot be shown")`)
+	p.forgive("TypeError")
+	p.visitTab("Top")
+	if got := p.text("main"); !strings.Contains(got, "work") || strings.Contains(got, "cannot be shown") {
+		t.Errorf("after another view failed, the top functions are %q", got)
+	}
+}

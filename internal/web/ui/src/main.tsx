@@ -146,7 +146,7 @@ function Page() {
 /** Guard shows what went wrong where a view cannot be drawn, in place of an empty page. Another view or another question tries again. */
 class Guard extends Component<{ of: string; children: ComponentChildren }, { error?: string }> {
   componentDidCatch(e: unknown) {
-    console.error(e);
+    console.error(String(e));
     this.setState({ error: String(e) });
   }
   componentDidUpdate(before: { of: string }) {

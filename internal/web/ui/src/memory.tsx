@@ -4,7 +4,7 @@ import { useContext, useMemo } from "preact/hooks";
 import { GC, GCFinding, Mem, TimePoint, Timeline } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes } from "./chart";
 import { asked, shows, timed, useAnswer, useApp } from "./data";
-import { column, count, number, percent, value } from "./format";
+import { column, count, number, percent, unitOf, value } from "./format";
 import { exactly, short } from "./names";
 import { Bar, Link, Notes, Problem } from "./parts";
 import { href, put, to } from "./state";
@@ -58,9 +58,8 @@ export function MemoryView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const grown = data.grown ?? [];
   const most = Math.max(...grown.map((g) => g.to - g.from), 0);
-  const sizes = (values: number[]) => column(values, "bytes");
-  const [grew, before, after] = [sizes(grown.map((g) => g.to - g.from)), sizes(grown.map((g) => g.from)), sizes(grown.map((g) => g.to))];
-  const [end, peak] = [sizes(data.rows.map((r) => r.end)), sizes(data.rows.map((r) => r.peak))];
+  const one = unitOf([], data.peak_rss, "bytes");
+  const size = (v: number) => value(v, "bytes", one); // as hone mem prints them
   const flame = (metric: string) => to(put(state, "metric", metric), "flame");
   return (
     <div class="main page scrolls timeline" tabIndex={0} role="region" aria-label="Memory">
@@ -85,7 +84,7 @@ export function MemoryView() {
                   const at = to(put(state, "metric", "heap:inuse_space"), "source", ["arg", exactly(g.function)], ["ui.sel", g.function]);
                   return (
                     <tr>
-                      <td class="num">{grew(g.to - g.from)}</td><td class="num">{before(g.from)}</td><td class="num">{after(g.to)}</td>
+                      <td class="num">{size(g.to - g.from)}</td><td class="num">{size(g.from)}</td><td class="num">{size(g.to)}</td>
                       <td class="gauge"><Bar part={g.to - g.from} whole={most} /></td>
                       <td class="fn">{app.api.embedded ? <span title={g.function}>{short(g.function)}</span> : <Link to={at} href={href(at)} title={g.function}>{short(g.function)}</Link>}</td>
                     </tr>
@@ -101,7 +100,7 @@ export function MemoryView() {
           <table class="plain">
             <thead><tr><th scope="col" class="num">at the end</th><th scope="col" class="num">at the peak</th><th scope="col">use</th></tr></thead>
             <tbody>
-              {data.rows.map((r) => <tr><td class="num">{end(r.end)}</td><td class="num">{peak(r.peak)}</td><td title={r.doc}>{r.part ? <span class="quiet">· {r.use}</span> : r.use} <span class="quiet roomy">{r.doc}</span></td></tr>)}
+              {data.rows.map((r) => <tr><td class="num">{size(r.end)}</td><td class="num">{size(r.peak)}</td><td title={r.doc}>{r.part ? <span class="quiet">· {r.use}</span> : r.use} <span class="quiet roomy">{r.doc}</span></td></tr>)}
             </tbody>
           </table>
         </section>
