@@ -15,6 +15,9 @@ const (
 	Recorder      = "recorder"
 )
 
+// RecorderPackage is the package that functions of the recorder are shown in.
+const RecorderPackage = "hone/recorder"
+
 // RecorderFiles is how the names of the recorder's files begin, which are added to a package of the standard library.
 const RecorderFiles = "zz_hone_"
 
@@ -92,5 +95,5 @@ func recorderName(name string) string {
 	if !ok || dir == "" {
 		return name
 	}
-	return "hone/recorder." + rest
+	return RecorderPackage + "." + rest
 }

@@ -358,7 +358,7 @@ func (s *partReader) at(at time.Duration) (*profile.Profile, error) {
 	}
 	p, i, err := s.nearest(i, 0, len(parts))
 	if err == nil && len(parts) > 1 {
-		p = p.WithNote(fmt.Sprintf("%s as of %s after the start", s.kind, parts[i].To))
+		p = p.WithNote(fmt.Sprintf("%s profile taken %s after the start", s.kind, parts[i].To))
 	}
 	return p, err
 }

@@ -328,7 +328,7 @@ func (r *Recording) goroutinesAt(at time.Duration) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.WithNote(fmt.Sprintf("goroutines as of %s after the start, as the execution trace has them", at)).WithShortNames(), nil
+	return p.WithNote(fmt.Sprintf("goroutines %s after the start, from the execution trace", at)).WithShortNames(), nil
 }
 
 func readTrace(r *Recording) (*Trace, error) {

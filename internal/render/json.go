@@ -108,7 +108,11 @@ func (s *jsonStream) end() error {
 
 func writeTraces(w io.Writer, t *report.Traces) error {
 	s := jsonStream{w: bufio.NewWriterSize(w, 1<<16)}
-	if err := s.begin(t.Head); err != nil {
+	head := struct {
+		report.Head
+		Of int `json:"of"`
+	}{t.Head, t.Of}
+	if err := s.begin(head); err != nil {
 		return err
 	}
 	s.beginList("traces")

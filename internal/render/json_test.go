@@ -73,7 +73,7 @@ func TestJSONEmptyTraces(t *testing.T) {
 	if err := JSON(&out, r, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "{\n  \"metric\": \"\",\n  \"unit\": \"\",\n  \"total\": 0,\n  \"traces\": []\n}\n"; out.String() != want {
+	if want := "{\n  \"metric\": \"\",\n  \"unit\": \"\",\n  \"total\": 0,\n  \"of\": 0,\n  \"traces\": []\n}\n"; out.String() != want {
 		t.Errorf("JSON wrote %q, want %q", out.String(), want)
 	}
 }

@@ -172,7 +172,7 @@ func (b *Bench) table(units []string) Table {
 			t.Columns = append(t.Columns, Column{Name: "interval", Ends: true})
 		}
 	}
-	t.Columns = append(t.Columns, Column{Name: "n"})
+	t.Columns = append(t.Columns, Column{Name: "runs"})
 	for i := range b.Benchmarks {
 		one := &b.Benchmarks[i]
 		var row []any

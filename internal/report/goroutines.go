@@ -19,6 +19,7 @@ type Goroutines struct {
 	Groups []GoroutineGroup `json:"groups"`
 	Shown  int              `json:"shown"`
 	Of     int              `json:"of"`
+	Gone   int              `json:"gone,omitempty"` // groups that have no goroutine any more
 }
 
 // A GoroutineGroup is goroutines with the same stack.
@@ -65,7 +66,7 @@ func (g *Goroutines) Blocks() iter.Seq[Block] {
 		}
 	}
 	if g.First > 0 {
-		notes = append(notes, Phrase{"before: the first snapshot of the recording, after ", Nanos(int64(g.First))})
+		notes = append(notes, Phrase{"before: the first goroutine profile of the recording, taken ", Nanos(int64(g.First)), " after the start"})
 	}
 	if left := g.Of - g.Shown; left > 0 {
 		notes = append(notes, Phrase{"the first ", g.Shown, " of ", g.Of, " groups are shown; raise ", hint.Option{Name: "limit"}, " to see more"})

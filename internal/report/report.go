@@ -285,7 +285,8 @@ type SourceLine struct {
 // Traces is every sample with its stack. There may be millions, so they are made one at a time.
 type Traces struct {
 	Head
-	Each iter.Seq[*Trace] `json:"-"` // the Trace is only valid until the next one
+	Of   int              `json:"of"` // samples that there are
+	Each iter.Seq[*Trace] `json:"-"`  // the Trace is only valid until the next one
 }
 
 // A Trace is one sample.
@@ -305,9 +306,10 @@ type TraceFrame struct {
 func (t *Traces) MarshalJSON() ([]byte, error) {
 	var out struct {
 		Head
+		Of     int               `json:"of"`
 		Traces []json.RawMessage `json:"traces"`
 	}
-	out.Head = t.Head
+	out.Head, out.Of = t.Head, t.Of
 	for tr := range t.Each {
 		b, err := json.Marshal(tr)
 		if err != nil {

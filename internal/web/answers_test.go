@@ -40,6 +40,7 @@ var answers = []struct {
 // traces are what report.Traces writes.
 type traces struct {
 	report.Head
+	Of     int `json:"of"`
 	Traces []struct {
 		Value  int64               `json:"value"`
 		Labels []report.Label      `json:"labels,omitempty"`

@@ -380,7 +380,7 @@ func TestPageTags(t *testing.T) {
 	if n := eval[int](p, `document.querySelectorAll(".traces tbody tr").length`); n != 300 {
 		t.Errorf("%d traces at first, want 300", n)
 	}
-	p.click("main .quiet button", "Show 3000")
+	p.click("main .quiet button", "Show all 600")
 	p.wait(`location.search.includes("limit=3000")`)
 	p.settled()
 	if got := p.text("main > * > .quiet"); !strings.Contains(got, "All 600 samples") {

@@ -142,6 +142,9 @@ func TestPageBench(t *testing.T) {
 	rec.Profile, rec.Manifest = &profile.Profile{}, &recording.Manifest{Format: recording.Format, How: recording.Benched}
 	p := open(t, serveRecordings(t, rec), 1280, 800)
 	p.visit("/bench")
+	if heads := p.text(".versions thead"); !strings.Contains(heads, "runs") {
+		t.Errorf("the columns are %q", heads)
+	}
 	got := strings.Join(eval[[]string](p, pageTables), "\n")
 	for _, want := range []string{"A-8|1.235ms|", "|3.338MB/s|", "|12B|", "B/x-8|0.250ns|", "|1.5|"} {
 		if !strings.Contains(got, want) {

@@ -81,7 +81,7 @@ func TestPageTracesMany(t *testing.T) {
 	if heads := eval[[]string](p, `[...document.querySelectorAll(".traces th")].map((e) => e.innerText)`); !slices.Equal(heads, []string{"samples", "stack, innermost frame first"}) {
 		t.Errorf("the columns are %q", heads)
 	}
-	p.click("button", "Show 3000")
+	p.click("button", "Show all 400")
 	p.settled()
 	if n := eval[int](p, rows); n != 400 || !strings.Contains(p.text(".page .quiet"), "All 400 samples") {
 		t.Errorf("there are %d stacks of 400: %s", n, p.text(".page .quiet"))

@@ -25,12 +25,12 @@ var computed = []string{
 	`flame.tsx: reduce((sum, is) => sum + is, 0)`,
 	`flamechart.tsx: reduce((n, p) => n + (p.rows?.[d]?.frame.length ?? 0), 0)`,
 	`flamechart.tsx: reduce((n, v) => n + Math.abs(v), 0)`,
-	`memory.tsx: bytes(g.to - g.from)`,
+	`memory.tsx: size(g.to - g.from)`,
 	`moments.ts: fixed(t / size, digits)`,
 	`paint.ts: reduce((n, u) => n + u.texts.length, 0)`,
 	`panel.tsx: signed(cum - before, unit)`,
 	`parts.tsx: signed(now - from, unit, chosen)`,
-	`requests.tsx: ns(c.slow_nanos - c.middle_nanos)`,
+	`requests.tsx: longer(c.slow_nanos - c.middle_nanos)`,
 	`services.tsx: relative(s.cores / s.cores_before)`,
 	`timeline.tsx: value(Math.max(...list.map((c) => c.pause_nanos)), "nanoseconds")`,
 	`trace.tsx: moment(s.at_nanos, s.took_nanos / 100 || 1)`,
@@ -43,7 +43,7 @@ var (
 	texts    = regexp.MustCompile(`"[^"\n]*"`)
 	places   = regexp.MustCompile(`style=\{\{[^\n]*?\}\}|const share = [^\n]*`) // on the screen
 	rounding = regexp.MustCompile(`Math\.round\([\w.\[\]]+( / 1e6)?\)( \* 1e6)?`)
-	prints   = regexp.MustCompile(`\b(value|percent|number|count|share|perSecond|measured|busyCores|short|shortCores|roughly|fixed|relative|growth|signed|duration|ns|amount|moment|difference|bytes|nanos)\(|\breduce\(`)
+	prints   = regexp.MustCompile(`\b(value|percent|number|count|share|perSecond|measured|busyCores|short|shortCores|roughly|fixed|relative|growth|signed|duration|ns|amount|moment|difference|bytes|nanos|size|longer)\(|\breduce\(`)
 	makes    = regexp.MustCompile(`[^=<>!&|?] [-+*/] |\breduce\(|\bMath\.`)
 	digits   = regexp.MustCompile(`\.to(Fixed|Precision|LocaleString|Exponential)\(|\bIntl\.NumberFormat|Math\.(round|floor|ceil|trunc)\([^;\n]*\* 100\)|\* 100\)? \+ [^\n]{0,40}%`)
 )

@@ -42,7 +42,7 @@ func kindOf(f *profile.Function) (k callKind) {
 		return 0
 	}
 	k = beyond
-	if !calls.IsStd(pkg) && !strings.HasPrefix(f.Name, "hone/recorder.") {
+	if !calls.IsStd(pkg) && !strings.HasPrefix(f.Name, recording.RecorderPackage+".") {
 		k |= users
 	}
 	if slices.ContainsFunc(servers, func(s string) bool { return strings.HasSuffix(f.Name, s) }) {

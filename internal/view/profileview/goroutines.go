@@ -54,6 +54,11 @@ func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error)
 	}
 	limit := cmp.Or(q.Limit, goroutineGroups)
 	out.Of = len(rows)
+	for i := range rows {
+		if rows[i].Count == 0 {
+			out.Gone++
+		}
+	}
 	if limit > 0 && limit < len(rows) {
 		rows = rows[:limit]
 	}
@@ -134,7 +139,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 			at = len(g.groups)
 			g.byKey[b.String()] = at
 			g.keys = append(g.keys, b.String())
-			r := report.GoroutineGroup{Creator: creator, Line: line}
+			r := report.GoroutineGroup{Creator: creator, Line: line, Stack: []report.Frame{}} // a goroutine that has not run yet has no frames
 			for _, f := range frames {
 				r.Stack = append(r.Stack, table.Frames[f])
 			}
@@ -288,7 +293,7 @@ func placeKey(stack []report.Frame) string {
 }
 
 // compareGroups returns the groups of now with how many there were before, those that grew most first, and then those
-// that are gone.
+// that are gone, the largest first.
 func compareGroups(now, before *grouping) []report.GoroutineGroup {
 	if now.form != before.form {
 		now, before = now.withoutRuntime(), before.withoutRuntime()
@@ -310,6 +315,14 @@ func compareGroups(now, before *grouping) []report.GoroutineGroup {
 		}
 	}
 	order.Stable(rows, func(a, b report.GoroutineGroup) int {
+		switch {
+		case a.Count == 0 && b.Count == 0:
+			return cmp.Compare(*b.Before, *a.Before)
+		case a.Count == 0:
+			return 1
+		case b.Count == 0:
+			return -1
+		}
 		return cmp.Compare(b.Count-*b.Before, a.Count-*a.Before)
 	})
 	return rows

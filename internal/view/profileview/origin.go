@@ -38,6 +38,9 @@ func originsOf(functions []profile.Function) []report.Origin {
 	}
 	alone := !slices.ContainsFunc(own, func(i int) bool { return pkgs[i] != "main" && homes[i] == program })
 	for _, i := range own {
+		if pkgs[i] == recording.RecorderPackage {
+			continue // which hone added to the program
+		}
 		if alone || pkgs[i] == "main" || homes[i] == program {
 			out[i] = report.OwnCode
 		}

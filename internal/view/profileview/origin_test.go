@@ -26,6 +26,7 @@ func TestOrigins(t *testing.T) {
 			main.main /home/u/shop/main.go own
 			example.com/shop/cart.Total /home/u/shop/cart/cart.go own
 			example.com/shop/cart.Total.func1  own
+			hone/recorder.(*recorder).loop /tmp/build/goroot/src/runtime/pprof/zz_hone_agent.go dep
 			clock_gettime  other`},
 		{"trimmed", `
 			main.main example.com/shop/main.go own

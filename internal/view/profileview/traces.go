@@ -28,14 +28,14 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 	table := calls.NewFrameTable(a.Profile, d, nil)
 	n := a.Profile.NumSamples()
 	if q.Limit <= 0 {
-		return &report.Traces{Head: a.head, Each: a.traces(table, numbers(n))}, nil
+		return &report.Traces{Head: a.head, Of: n, Each: a.traces(table, numbers(n))}, nil
 	}
 	heaviest := a.heaviest(q.Limit)
 	if heaviest = heaviest[:a.readable(table, heaviest)]; len(heaviest) < n {
 		a.head.Notes = slices.Clip(a.head.Notes)
 		a.head.Notes.Add(fmt.Sprintf("showing the %d heaviest of %d samples", len(heaviest), n))
 	}
-	return &report.Traces{Head: a.head, Each: a.traces(table, slices.Values(heaviest))}, nil
+	return &report.Traces{Head: a.head, Of: n, Each: a.traces(table, slices.Values(heaviest))}, nil
 }
 
 // numbers yields 0 to n-1.

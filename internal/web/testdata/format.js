@@ -22,6 +22,7 @@ var format = (() => {
   var format_exports = {};
   __export(format_exports, {
     busyCores: () => busyCores,
+    column: () => column,
     count: () => count,
     difference: () => difference,
     duration: () => duration,
@@ -120,6 +121,10 @@ var format = (() => {
   }
   function value(v, unit, chosen) {
     return scaled(v, unit, 2, chosen);
+  }
+  function column(values, unit) {
+    const one = unitOf(values, values.reduce((most, v) => Math.max(most, Math.abs(v)), 0), unit);
+    return (v) => value(v, unit, one);
   }
   function short(v, unit) {
     return scaled(v, unit, 0);

@@ -740,6 +740,7 @@ export interface Goroutines extends Head {
   groups: GoroutineGroup[];
   shown: number;
   of: number;
+  gone?: number;
 }
 
 export type Grade = "mechanical" | "ownership";
@@ -1470,6 +1471,7 @@ export interface TraceTime {
 }
 
 export interface Traces extends Head {
+  of: number;
   traces: { value: number; labels?: Label[]; frames: TraceFrame[]; }[];
 }
 

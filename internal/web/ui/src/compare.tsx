@@ -71,7 +71,7 @@ function Rows({ what, several, compare }: { what: string; several: boolean; comp
             <tr>
               {several && <th scope="col">package</th>}
               <th scope="col">benchmark</th><th scope="col" class="num">old</th><th scope="col" class="num">new</th><th scope="col" class="num">change</th>
-              <th scope="col"><span class="hidden">picture</span></th><th scope="col" class="num">interval</th><th scope="col" class="num">p</th><th scope="col" class="num">n</th><th scope="col">verdict</th>
+              <th scope="col"><span class="hidden">picture</span></th><th scope="col" class="num">interval</th><th scope="col" class="num" title="p-value: how likely a difference at least this large would be without a change">p</th><th scope="col" class="num" title="runs of each side">n</th><th scope="col">verdict</th>
             </tr>
           </thead>
           <tbody>
@@ -172,7 +172,7 @@ export function BenchView() {
   return (
     <div class="main page scrolls versions" tabIndex={0} role="region" aria-label="Benchmarks">
       <div class="hero">
-        <p class="big">{count(data.of)} <span>{data.of === 1 ? "benchmark" : "benchmarks"}, {count(data.lines)} lines</span></p>
+        <p class="big">{count(data.of)} <span>{data.of === 1 ? "benchmark" : "benchmarks"}, {count(data.lines)} {data.lines === 1 ? "result" : "results"}</span></p>
         <p class="quiet">{(data.facts ?? []).map((f) => `${f.key}: ${f.value}`).join(", ")}</p>
       </div>
       <Notes notes={notes} />
@@ -184,7 +184,7 @@ export function BenchView() {
                 {keys.map((k) => <th scope="col">{k}</th>)}
                 <th scope="col">benchmark</th>
                 {units.map((u) => <><th scope="col" class="num">{heading(u)}</th><th scope="col" class="num"><span class="hidden">interval of {heading(u)}</span></th></>)}
-                <th scope="col" class="num">n</th>
+                <th scope="col" class="num" title="how often the benchmark was run">runs</th>
               </tr>
             </thead>
             <tbody>{data.benchmarks.map((b) => <Measures of={b} units={units} keys={keys} />)}</tbody>

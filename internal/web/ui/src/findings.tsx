@@ -89,7 +89,7 @@ function summary(a: Advice): string {
   const functions = `${a.functions} ${a.functions === 1 ? "hot function was" : "hot functions were"} examined`;
   const small = a.small ? `; ${a.small} ${a.small === 1 ? "finding" : "findings"} that would save less than ${share(a.least)} left out` : "";
   if (a.findings.length > 0) return `what each would save at most; ${functions}${small}`;
-  if (a.functions === 0 && a.notes?.length) return "none"; // the notes say why
+  if (a.functions === 0 && a.notes?.length) return "no function was examined"; // the notes say why
   if (a.functions === 0) return "nothing found: no function of the module has a cost in it";
   return `nothing found: ${functions}, and no rule knows a cheaper way${small}`;
 }

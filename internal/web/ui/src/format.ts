@@ -104,6 +104,12 @@ export function value(v: number, unit: string, chosen?: string): string {
   return scaled(v, unit, 2, chosen);
 }
 
+/** column returns what prints the values of a column, all in one unit. */
+export function column(values: number[], unit: string): (v: number) => string {
+  const one = unitOf(values, values.reduce((most, v) => Math.max(most, Math.abs(v)), 0), unit);
+  return (v) => value(v, unit, one);
+}
+
 /** short prints v without decimals: 2MB, 20ms, 1241. It is for where there is hardly any room. */
 export function short(v: number, unit: string): string {
   return scaled(v, unit, 0);

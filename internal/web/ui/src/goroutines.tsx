@@ -24,8 +24,11 @@ export function GoroutinesView() {
   const match = matcher(q);
   const groups = data.groups.filter((g) => q === "" || match([...(g.states ?? []), g.creator ?? "", ...g.stack.map((f) => f.name ?? "")].join("\n")));
   const states = new Map<string, number>();
-  for (const g of data.groups) states.set((g.states ?? []).join(", ") || "running or not known", (states.get((g.states ?? []).join(", ") || "running or not known") ?? 0) + g.count);
-  const places = data.of - data.groups.filter((g) => g.count === 0).length; // those are gone
+  for (const g of data.groups) {
+    const state = (g.states ?? []).join(", ") || "running or in an unknown state";
+    states.set(state, (states.get(state) ?? 0) + g.count);
+  }
+  const places = data.of - (data.gone ?? 0);
   const suspects = data.groups.filter((g) => g.suspect);
   const most = Math.max(...groups.map((g) => g.count), 1);
   const waits = data.groups.some((g) => g.wait_most_ns);
@@ -36,7 +39,7 @@ export function GoroutinesView() {
     <div class="main page scrolls goroutines" tabIndex={0} role="region" aria-label="Goroutines">
       <div class="hero">
         <p class="big">{count(data.total)} <span>{data.total === 1 ? "goroutine" : "goroutines"}, in {count(places)} {places === 1 ? "place" : "places"}</span></p>
-        {compares && <p>{d !== 0 && <span class={d > 0 ? "more" : "less"}>{d > 0 ? "+" : ""}{count(d)}</span>} <span class="quiet">{d === 0 ? "as many as" : `against ${count(data.before!.total)}`} {data.first_ns ? `in the first snapshot, after ${value(data.first_ns, "nanoseconds")}` : "before"}</span></p>}
+        {compares && <p>{d !== 0 && <span class={d > 0 ? "more" : "less"}>{d > 0 ? "+" : ""}{count(d)}</span>} <span class="quiet">{d === 0 ? "as many as" : `against ${count(data.before!.total)}`} {data.first_ns ? `in the first goroutine profile, taken ${value(data.first_ns, "nanoseconds")} after the start` : "before"}</span></p>}
         <p class="quiet">{[...states].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 6).map(([s, n]) => `${count(n)} ${s}`).join(" · ")}</p>
       </div>
       {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}
@@ -51,10 +54,10 @@ export function GoroutinesView() {
           <thead>
             <tr>
               <th scope="col" class="num">count</th>{compares && <th scope="col" class="num">change</th>}<th scope="col" class="gauge"><span class="hidden">share</span></th>
-              <th scope="col">state</th>{waits && <th scope="col">waiting</th>}<th scope="col">where</th>{creators && <th scope="col">started by</th>}
+              <th scope="col" class="state">state</th>{waits && <th scope="col" class="state">waiting</th>}<th scope="col">where</th>{creators && <th scope="col" class="creator">started by</th>}
             </tr>
           </thead>
-          <tbody>{groups.map((g) => <Group key={g.stack.map((f) => f.name).join() + g.creator} of={g} most={most} total={data.total} compares={compares} waits={waits} creators={creators} />)}</tbody>
+          <tbody>{groups.map((g) => <Group key={g.stack.map((f) => `${f.name}:${f.line}`).join() + g.creator + g.creator_line} of={g} most={most} total={data.total} compares={compares} waits={waits} creators={creators} />)}</tbody>
         </table>
       </div>
       {data.shown < data.of && <p class="quiet">the first {count(data.shown)} of {count(data.of)} groups are here; a filter on top leaves fewer</p>}
@@ -77,10 +80,11 @@ function Group({ of: g, most, total, compares, waits, creators }: { of: Goroutin
         <td class="state">{(g.states ?? []).join(", ")}</td>
         {waits && <td class="state">{wait(g)}</td>}
         <td class="fn">
-          <button class="link" aria-expanded={open} title={where} onClick={() => setOpen(!open)}>{short(where) || "?"}</button>
+          <button class="link" aria-expanded={open} title={where} onClick={() => setOpen(!open)}>{short(where) || "<unknown>"}</button>
           {g.where.line ? <span class="quiet"> {g.where.file?.replace(/^.*\//, "")}:{g.where.line}</span> : ""}
+          <span class="quiet narrow-state">{[...(g.states ?? []), wait(g)].filter(Boolean).join(", ")}</span>
         </td>
-        {creators && <td class="fn" title={g.creator}>{short(g.creator ?? "")}</td>}
+        {creators && <td class="fn creator" title={g.creator}>{short(g.creator ?? "")}</td>}
       </tr>
       {open && (
         <tr>

@@ -32,7 +32,7 @@ export function TagsView() {
       </Message>
     );
   }
-  const unit = unitOf(data.keys.flatMap((k) => (k.values ?? []).map((v) => v.flat)), data.total, data.unit);
+  const units = new Map(data.keys.map((k) => [k.key, unitOf((k.values ?? []).map((v) => v.flat), data.total, data.unit)]));
   const choose = (key: string, name: string, on: boolean) => {
     const values = new Set(chosen.get(key));
     if (on) values.add(name);
@@ -87,7 +87,7 @@ export function TagsView() {
                 {(k.values ?? []).filter((v) => matches(v.name)).slice(0, 200).map((v) => (
                   <tr class={before.get(k.key)?.has(v.name) ? "before" : ""}>
                     <td><input type="checkbox" aria-label={`choose ${k.key} ${v.name || "(empty)"}`} checked={chosen.get(k.key)?.has(v.name) ?? false} onChange={(e) => choose(k.key, v.name, e.currentTarget.checked)} /></td>
-                    <td class="num">{value(v.flat, data.unit, unit)}</td>
+                    <td class="num">{value(v.flat, data.unit, units.get(k.key))}</td>
                     <td class="num">{percent(v.flat, data.total)}</td>
                     <td class="gauge"><Bar part={v.flat} whole={data.total} /></td>
                     <td><button class="link" title="keep only samples with this label" onClick={() => go(add(state, "tag", k.key + "=" + exactly(v.name)))}>{v.name || "(empty)"}</button></td>
@@ -144,8 +144,8 @@ export function TracesView() {
   return (
     <div class="main page scrolls" tabIndex={0} role="region" aria-label="Samples">
       <p class="quiet">
-        {list.length >= limit ? "Filters choose others; hone traces REF writes all of them." : `All ${count(list.length)} samples.`}
-        {list.length >= limit && limit < mostTraces && !app.api.embedded && <> <button class="small" onClick={() => go(put(state, "limit", String(mostTraces)), "replace")}>Show {count(mostTraces)}</button></>}
+        {list.length < data.of ? <>Use filters to see others, or <code>hone traces REF</code> to print all of them.</> : `All ${count(list.length)} samples.`}
+        {list.length < data.of && limit < mostTraces && !app.api.embedded && <> <button class="small" onClick={() => go(put(state, "limit", String(mostTraces)), "replace")}>{data.of > mostTraces ? `Show ${count(mostTraces)}` : `Show all ${count(data.of)}`}</button></>}
       </p>
       <Notes notes={data.notes} />
       <table class={"plain traces" + (labeled ? " labeled" : "")} role="table" style={{ "--wide": `${wide + 1}ch` }}>

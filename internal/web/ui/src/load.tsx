@@ -134,7 +134,7 @@ function Server({ of: s }: { of: LoadServer }) {
             <tbody>
               <tr><td class="num">{nanos(s.cpu.all_ns)}</td><td>CPU</td></tr>
               {s.memory && <tr><td class="num">{bytes(s.memory.bytes)}</td><td>allocated in {number(s.memory.objects)} objects</td></tr>}
-              {s.gc && <tr><td class="num">{share(s.gc.share)}</td><td>of the CPU time for {count(s.gc.cycles)} collections of garbage</td></tr>}
+              {s.gc && <tr><td class="num">{share(s.gc.share)}</td><td>of the CPU time, in {count(s.gc.cycles)} garbage {s.gc.cycles === 1 ? "collection" : "collections"}</td></tr>}
               {(s.leak_suspects ?? []).map((x) => <tr><td class="num bad">a leak?</td><td>{x.what} from {x.what === "memory" ? bytes(x.from) : count(x.from)} to {x.what === "memory" ? bytes(x.to) : count(x.to)} {x.where}</td></tr>)}
             </tbody>
           </table>

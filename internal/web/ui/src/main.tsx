@@ -1,6 +1,6 @@
 // The page of hone web: one script, one state, many views.
 
-import { ComponentType, render } from "preact";
+import { Component, ComponentChildren, ComponentType, render } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
 import { CallTreeView } from "./calltree";
@@ -121,6 +121,7 @@ function Page() {
         <Away />
         {view !== "timeline" && timed(app) && !api.embedded && <Strip />}
         <main id={"view-" + view} data-view={view} tabIndex={-1}>
+          <Guard of={queryString([["view", view], ...now.pairs])}>
           {failure ? (
             <Message title={failure.message}><p>{failure.hint || "Another time or other labels, above, may have profiles."}</p></Message>
           ) : waiting ? (
@@ -134,11 +135,27 @@ function Page() {
           ) : Current && !others.has(view) && !profiled(app) ? (
             <Message title="There is no profile in this recording"><p>What there is stands above.</p></Message>
           ) : Current ? <Current key={view} /> : <NoView app={app} />}
+          </Guard>
         </main>
         <Toast />
       </PaletteContext.Provider>
     </AppContext.Provider>
   );
+}
+
+/** Guard shows what went wrong where a view cannot be drawn, in place of an empty page. Another view or another question tries again. */
+class Guard extends Component<{ of: string; children: ComponentChildren }, { error?: string }> {
+  componentDidCatch(e: unknown) {
+    console.error(String(e));
+    this.setState({ error: String(e) });
+  }
+  componentDidUpdate(before: { of: string }) {
+    if (before.of !== this.props.of && this.state.error !== undefined) this.setState({ error: undefined });
+  }
+  render() {
+    if (this.state.error === undefined) return this.props.children;
+    return <Message title="This view cannot be shown"><p>It is an error in hone: {this.state.error}. The other views still work.</p></Message>;
+  }
 }
 
 /** Away says that nobody answers this page any more, and how to go on. What was there stays. */

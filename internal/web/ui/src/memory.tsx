@@ -4,7 +4,7 @@ import { useContext, useMemo } from "preact/hooks";
 import { GC, GCFinding, Mem, TimePoint, Timeline } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes } from "./chart";
 import { asked, shows, timed, useAnswer, useApp } from "./data";
-import { count, number, percent, unitOf, value } from "./format";
+import { column, count, number, percent, unitOf, value } from "./format";
 import { exactly, short } from "./names";
 import { Bar, Link, Notes, Problem } from "./parts";
 import { href, put, to } from "./state";
@@ -58,6 +58,8 @@ export function MemoryView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const grown = data.grown ?? [];
   const most = Math.max(...grown.map((g) => g.to - g.from), 0);
+  const one = unitOf([], data.peak_rss, "bytes");
+  const size = (v: number) => value(v, "bytes", one); // as hone mem prints them
   const flame = (metric: string) => to(put(state, "metric", metric), "flame");
   return (
     <div class="main page scrolls timeline" tabIndex={0} role="region" aria-label="Memory">
@@ -82,7 +84,7 @@ export function MemoryView() {
                   const at = to(put(state, "metric", "heap:inuse_space"), "source", ["arg", exactly(g.function)], ["ui.sel", g.function]);
                   return (
                     <tr>
-                      <td class="num">{bytes(g.to - g.from)}</td><td class="num">{bytes(g.from)}</td><td class="num">{bytes(g.to)}</td>
+                      <td class="num">{size(g.to - g.from)}</td><td class="num">{size(g.from)}</td><td class="num">{size(g.to)}</td>
                       <td class="gauge"><Bar part={g.to - g.from} whole={most} /></td>
                       <td class="fn">{app.api.embedded ? <span title={g.function}>{short(g.function)}</span> : <Link to={at} href={href(at)} title={g.function}>{short(g.function)}</Link>}</td>
                     </tr>
@@ -98,7 +100,7 @@ export function MemoryView() {
           <table class="plain">
             <thead><tr><th scope="col" class="num">at the end</th><th scope="col" class="num">at the peak</th><th scope="col">use</th></tr></thead>
             <tbody>
-              {data.rows.map((r) => <tr><td class="num">{bytes(r.end)}</td><td class="num">{bytes(r.peak)}</td><td title={r.doc}>{r.part ? <span class="quiet">· {r.use}</span> : r.use} <span class="quiet roomy">{r.doc}</span></td></tr>)}
+              {data.rows.map((r) => <tr><td class="num">{size(r.end)}</td><td class="num">{size(r.peak)}</td><td title={r.doc}>{r.part ? <span class="quiet">· {r.use}</span> : r.use} <span class="quiet roomy">{r.doc}</span></td></tr>)}
             </tbody>
           </table>
         </section>
@@ -167,35 +169,34 @@ export function GCView() {
     ["goal", data.goal_bytes ? bytes(data.goal_bytes) : undefined],
   ];
   const last = cycles.slice(-cyclesListed).reverse();
-  const column = (values: number[]) => { // in one unit
-    const most = Math.max(...values, 0);
-    const unit = unitOf(values, most, "nanoseconds");
-    return (v: number) => value(Math.round(v), "nanoseconds", unit);
-  };
-  const [pause, took, cpu] = [column(last.map((c) => c.pause_nanos)), column(last.map((c) => c.wall_nanos)), column((data.what_if ?? []).map((w) => w.cpu_nanos))];
+  const times = (values: number[]) => column(values.map(Math.round), "nanoseconds");
+  const [start, pause, took, cpu] = [last.map((c) => c.start_nanos), last.map((c) => c.pause_nanos), last.map((c) => c.wall_nanos), (data.what_if ?? []).map((w) => w.cpu_nanos)].map(times);
+  const largest = column((data.what_if ?? []).map((w) => w.goal_bytes), "bytes");
+  const sizes = (of: (c: (typeof cycles)[number]) => number) => column(last.map(of), "bytes");
+  const [end, live, goal] = [sizes((c) => c.end_bytes), sizes((c) => c.live_bytes), sizes((c) => c.goal_bytes)];
   return (
     <div class="main page scrolls timeline" tabIndex={0} role="region" aria-label="Garbage collection">
       <div class="hero">
         <p class="big">{share || count(data.of)} <span>{share ? "of the available CPU time for garbage collection" : data.of === 1 ? "cycle" : "cycles"}</span></p>
-        <p class="quiet">{count(data.of)} cycles · pauses up to {nanos(data.pause_max_nanos)} · {data.format}</p>
+        <p class="quiet">{count(data.of)} cycles · pauses up to {nanos(data.pause_max_nanos)} · log of {data.format}</p>
       </div>
       {(data.findings ?? []).length > 0 && (
-        <ul class="symptoms">{data.findings!.map((f) => <li><b>{rules[f.rule] ?? f.rule}</b> <span>{told(f)}</span> <span class="quiet">{f.next}</span></li>)}</ul>
+        <ul class="symptoms">{data.findings!.map((f) => <li><b>{rules[f.rule] ?? f.rule}:</b> <span>{told(f)}</span><p class="quiet">{f.next}</p></li>)}</ul>
       )}
       <Notes notes={data.notes} />
       {dated.length > 1 && <Lanes lanes={lanes} from={Math.min(0, dated[0].start_nanos)} to={dated[dated.length - 1].start_nanos + dated[dated.length - 1].wall_nanos} />}
       <div class="cards">
         <section class="card">
-          <h2>In all</h2>
+          <h2>Summary</h2>
           <dl class="facts">{facts.filter(([, v]) => v).map(([k, v]) => <div><dt>{k}</dt><dd title={v}>{v}</dd></div>)}</dl>
         </section>
         {(data.what_if ?? []).length > 0 && (
           <section class="card">
             <h2>With another GOGC</h2>
-            <p class="quiet">if the program did the same</p>
+            <p class="quiet">if the CPU time of the collector is proportional to 1/GOGC</p>
             <table class="plain">
-              <thead><tr><th scope="col" class="num">GOGC</th><th scope="col" class="num">CPU</th><th scope="col" class="num">largest goal</th><th scope="col"><span class="hidden">now</span></th></tr></thead>
-              <tbody>{data.what_if!.map((w) => <tr><td class="num">{w.gogc}</td><td class="num">{cpu(w.cpu_nanos)}</td><td class="num">{bytes(w.goal_bytes)}</td><td>{w.now ? "as it is" : ""}</td></tr>)}</tbody>
+              <thead><tr><th scope="col" class="num">GOGC</th><th scope="col" class="num">GC CPU</th><th scope="col" class="num">largest goal</th><th scope="col"><span class="hidden">now</span></th></tr></thead>
+              <tbody>{data.what_if!.map((w) => <tr><td class="num">{w.gogc}</td><td class="num">{data.capacity_nanos ? percent(w.cpu_nanos, data.capacity_nanos) : cpu(Math.round(w.cpu_nanos))}</td><td class="num">{largest(w.goal_bytes)}</td><td>{w.now ? "now" : ""}</td></tr>)}</tbody>
             </table>
           </section>
         )}
@@ -204,7 +205,7 @@ export function GCView() {
           <div class="wide-table" tabIndex={0} role="region" aria-label="Cycles">
             <table class="plain">
               <thead><tr><th scope="col" class="num">cycle</th><th scope="col" class="num">at</th><th scope="col" class="num">pause</th><th scope="col" class="num">took</th><th scope="col" class="num">heap</th><th scope="col" class="num">live</th><th scope="col" class="num">goal</th></tr></thead>
-              <tbody>{last.map((c) => <tr><td class="num">{c.gc}</td><td class="num">{nanos(c.start_nanos)}</td><td class="num">{pause(c.pause_nanos)}</td><td class="num">{took(c.wall_nanos)}</td><td class="num">{bytes(c.end_bytes)}</td><td class="num">{bytes(c.live_bytes)}</td><td class="num">{bytes(c.goal_bytes)}</td></tr>)}</tbody>
+              <tbody>{last.map((c) => <tr><td class="num">{c.gc}</td><td class="num">{start(c.start_nanos)}</td><td class="num">{pause(c.pause_nanos)}</td><td class="num">{took(c.wall_nanos)}</td><td class="num">{end(c.end_bytes)}</td><td class="num">{live(c.live_bytes)}</td><td class="num">{goal(c.goal_bytes)}</td></tr>)}</tbody>
             </table>
           </div>
         </section>

@@ -111,7 +111,7 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
     // The costliest line is what one came for.
     if (first.current === data || hot.length === 0) return;
     first.current = data;
-    document.getElementById(hot[0].id)?.scrollIntoView({ block: "center" });
+    bring(document.getElementById(hot[0].id));
   }, [data]);
   const number = Number(get(state, "ui.finding"));
   const linked = useRef(0);
@@ -151,6 +151,18 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
       </div>
     </>
   );
+}
+
+/** bring scrolls to a line of a function that was just opened, and as little as it can: a reader has to see which function it is. */
+function bring(line: HTMLElement | null) {
+  const list = line?.closest<HTMLElement>(".listings"), head = line?.closest(".listing")?.querySelector("h2");
+  if (!line || !list || !head) return;
+  const inside = getComputedStyle(list).overflowY !== "visible" && list.scrollHeight > list.clientHeight; // on a phone, the page scrolls instead
+  const bottom = inside ? list.getBoundingClientRect().bottom : innerHeight;
+  const { bottom: end } = line.getBoundingClientRect(), { top } = head.getBoundingClientRect();
+  if (end <= bottom) return;
+  if (inside && end - top > list.clientHeight) line.scrollIntoView({ block: "center" }); // the heading sticks
+  else head.scrollIntoView({ block: "start" });
 }
 
 const lineID = (file: number, l: SourceLine) => `L${file}-${l.line}`;

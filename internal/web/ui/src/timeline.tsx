@@ -333,7 +333,7 @@ function Charts({ run, brush }: { run: Run; brush: Brush }) {
           {brush.draft && <button onClick={() => brush.apply()}>Apply <kbd>Enter</kbd></button>}
           {brush.at !== "" && <Link to={to(state, "flame")} href={href(to(state, "flame"))}>Flame graph of this time</Link>}
           {brush.at !== "" && <button class="small" onClick={brush.clear}>Whole run</button>}
-          {brush.at === "" && !api.embedded && <span class="quiet">drag to choose a part of the time; every view then answers for it</span>}
+          {brush.at === "" && !api.embedded && <span class="quiet">drag to select a time range; all views then show only that range</span>}
         </div>
       </div>
       <div class="charts" ref={box}>
