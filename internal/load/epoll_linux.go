@@ -368,13 +368,19 @@ func (l *loop) self(fd int) bool {
 		return false
 	}
 	at, err := unix.Getsockname(fd)
+	if err != nil {
+		return false
+	}
+	var from netip.AddrPort
 	switch at := at.(type) {
 	case *unix.SockaddrInet4:
-		return err == nil && at.Port == int(l.r.where.addr.Port())
+		from = netip.AddrPortFrom(netip.AddrFrom4(at.Addr), uint16(at.Port))
 	case *unix.SockaddrInet6:
-		return err == nil && at.Port == int(l.r.where.addr.Port())
+		from = netip.AddrPortFrom(netip.AddrFrom16(at.Addr).Unmap(), uint16(at.Port))
 	}
-	return false
+	// From another address of this machine, the same port is as good as any.
+	to := l.r.where.addr
+	return from == netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port())
 }
 
 // send writes a request.
