@@ -131,11 +131,43 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 			if v.Dir, err = filepath.EvalSymlinks(v.Dir); err != nil {
 				return err
 			}
+			if v.Dir, err = c.outOfCache(ctx, v.Dir); err != nil {
+				return err
+			}
 			*[]*Version{&c.Old, &c.New}[i] = v
 		}
 		return nil
 	}
 	return fmt.Errorf("%w: %d arguments; name two folders, a revision, or two revisions as A..B", ErrAsked, len(refs))
+}
+
+// outOfCache returns dir, or the same folder of a copy if its module lies in the module cache: the go command refuses to build with other files
+// there.
+func (c *Change) outOfCache(ctx context.Context, dir string) (string, error) {
+	about, err := gocmd.Command{Dir: dir}.About(ctx)
+	if err != nil {
+		return "", err
+	}
+	cache, err := filepath.EvalSymlinks(about.GOMODCACHE)
+	if err != nil {
+		return dir, nil // there is none
+	}
+	module := filepath.Dir(about.GOMOD)
+	if rel, err := filepath.Rel(cache, module); err != nil || !filepath.IsLocal(rel) {
+		return dir, nil
+	}
+	below, err := filepath.Rel(module, dir)
+	if err != nil {
+		return "", err
+	}
+	to, err := c.folder()
+	if err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(to, os.DirFS(module)); err != nil {
+		return "", fmt.Errorf("copying %s out of the module cache: %w", module, err)
+	}
+	return filepath.Join(to, below), nil
 }
 
 // revisions takes the two sides as hone compare does.
