@@ -187,7 +187,11 @@ func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*progra
 		}
 	}
 	prog := &program{dir: p.Dir, from: p.Module, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked, turns: b.turns}
-	return prog, b.run(ctx, prog, overlay, layout, "the tests of "+p.ImportPath, p.ImportPath, "test", "-c", "-vet=off")
+	err := b.run(ctx, prog, overlay, layout, "the tests of "+p.ImportPath, p.ImportPath, "test", "-c", "-vet=off")
+	if wrong := (*gocmd.Error)(nil); tests != nil && errors.As(err, &wrong) {
+		return nil, hint.Errorf(hint.Text{"without ", hint.Option{Name: "new-tests"}, ", each version runs the benchmarks that it has"}, "%w", err)
+	}
+	return prog, err
 }
 
 // program builds a main package.
