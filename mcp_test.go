@@ -131,7 +131,7 @@ func TestAgent(t *testing.T) {
 	a.asks("advise", in{"ref": made, "finding": 99}, `\{"finding": 99\}: there are only`)
 	a.asks("requests", in{"ref": made}, `record \{"trace": true\}`)
 	a.asks("look", in{"ref": "stage1"}, `record \{"package": "./stage1"\} records the program`)
-	a.asks("why_alloc", in{"where": "stage0/hi.go"}, `why_alloc \{"where": "handler.go:26"\}`)
+	a.asks("why_alloc", in{"where": "stage0/hi.go"}, `why_alloc \{"where": "stage0/hi.go:26"\}`)
 	a.asks("compare", in{"base": "trunk"}, `trunk names no commit`)
 	a.asks("record", in{"test": "./stage0", "run": "^$", "bench": "None"}, `note: no benchmark matches None`)
 	if !testrun.InNightly() {

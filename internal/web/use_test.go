@@ -260,6 +260,7 @@ func TestPageAddFilter(t *testing.T) {
 		p.key(kb.Backspace + ")") // mended
 		p.wait(`document.querySelector(".add .bad") === null`)
 		p.key(kb.Escape)
+		p.wait(`document.querySelector(".add") === null`)
 	}
 	add("hide", "runtime")
 	p.click(".add button", "Apply")
