@@ -244,7 +244,9 @@ func TestPageAddFilter(t *testing.T) {
 
 	// What is no regexp is told at the field, while it is typed and when it is entered, and the view stays.
 	told := `document.querySelector(".add .bad")?.innerText.includes("missing closing )") === true && document.querySelector(".add input").getAttribute("aria-invalid") === "true"`
-	now := p.text("table")
+	// The last rows come and go with the room that the message takes.
+	first := func() string { return strings.Join(strings.Split(p.text("table"), "\n")[:100], "\n") }
+	now := first()
 	for _, kind := range []string{"focus", "tag"} {
 		add(kind, "a(b")
 		p.wait(told)
@@ -254,7 +256,7 @@ func TestPageAddFilter(t *testing.T) {
 		if got := eval[string](p, `location.search`); got != "?ignore=net" {
 			t.Errorf("a bad filter of the kind %s leads to %q", kind, got)
 		}
-		if p.text("table") != now {
+		if first() != now {
 			t.Errorf("a bad filter of the kind %s has changed the view", kind)
 		}
 		p.key(kb.Backspace + ")") // mended
