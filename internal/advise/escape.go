@@ -63,8 +63,8 @@ func (t *tree) explain(out *report.Advice, rules []*Rule) {
 	}
 }
 
-// onHeap tells about a value on the lines of a finding that goes to the heap, or about one of what was written there and inlined
-// elsewhere: the first one that the code of the finding contains, or else the first one of the line.
+// onHeap explains why a value on the lines of a finding is on the heap. It prefers values that the code of the finding contains to others
+// on the line, and those to values of that code where it was inlined elsewhere.
 func onHeap(log *escape.Log, file string, f *report.Finding) string {
 	spots := []report.Spot{f.Where}
 	for _, s := range f.Also {
@@ -83,7 +83,7 @@ func onHeap(log *escape.Log, file string, f *report.Finding) string {
 	return ""
 }
 
-// nearest returns the first remark about a value on the heap that was written at a column or behind it, or else the first one of all.
+// nearest returns the first remark about a value on the heap that is at or after a column, or the first one of the line if there is none.
 // Before the column are values that contain what the finding is about: in append(list, string(b)), the array of the list.
 func nearest(remarks []escape.Remark, column int) *escape.Remark {
 	var first, behind *escape.Remark
