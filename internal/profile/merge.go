@@ -175,8 +175,8 @@ func (m *Merger) agree(p *Profile) (*Profile, error) {
 	return both[1], nil
 }
 
-// ErrNothingCommon says that there is nothing that all of some profiles measured. Its words are those of pprof.
-var ErrNothingCommon = errors.New("profiles have empty common sample type list")
+// ErrNothingCommon says that there is nothing that all of some profiles measured.
+var ErrNothingCommon = errors.New("profiles have no metric in common")
 
 // Agree returns profiles reduced to the sample types they share, in the order of the first, and scaled to the
 // finest of their units, so that their values can be added.

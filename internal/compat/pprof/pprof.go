@@ -272,11 +272,11 @@ func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error)
 	s.refs = f.refs
 	g, err := o.Gather(ctx, f.refs)
 	if err != nil {
-		return nil, fmt.Errorf("problem fetching source profiles: %v", err)
+		return nil, fmt.Errorf("problem fetching source profiles: %v", asPprofSays(err))
 	}
 	base, err := o.Gather(ctx, f.base)
 	if err != nil {
-		return nil, fmt.Errorf("problem fetching base profiles: %v,", err)
+		return nil, fmt.Errorf("problem fetching base profiles: %v,", asPprofSays(err))
 	}
 	if g.N == 0 {
 		return nil, errors.New("failed to fetch any source profiles")
@@ -289,7 +289,7 @@ func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error)
 	}
 	if base.N > 0 {
 		if err := s.subtract(g, base, f.diffBase); err != nil {
-			return nil, err
+			return nil, asPprofSays(err)
 		}
 	}
 	p, err := o.Finish(ctx, g)
@@ -308,6 +308,14 @@ func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error)
 		s.save(p)
 	}
 	return p, nil
+}
+
+// asPprofSays returns an error in the words of pprof, where hone has others for it.
+func asPprofSays(err error) error {
+	if errors.Is(err, profile.ErrNothingCommon) {
+		return errors.New("profiles have empty common sample type list")
+	}
+	return err
 }
 
 // subtract takes base off the profile that was gathered.
