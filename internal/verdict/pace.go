@@ -41,11 +41,16 @@ func Pace(c *report.Compare) (report.Pace, []string) {
 	case len(slower) > 0:
 		if len(faster) > 0 {
 			notes = append(notes, fmt.Sprintf("slower in %s, faster in %d", countedBenchmarks(len(slower)), len(faster)))
+		} else if len(slower) < len(decided) {
+			notes = append(notes, fmt.Sprintf("slower in %d of %s", len(slower), countedBenchmarks(len(decided))))
 		}
 		return report.PaceSlower, notes
 	case unpaid > 0:
 		return report.PaceHeavier, notes
 	case len(faster) > 0:
+		if len(faster) < len(decided) {
+			notes = append(notes, fmt.Sprintf("faster in %d of %s", len(faster), countedBenchmarks(len(decided))))
+		}
 		return report.PaceFaster, notes
 	case c.TimeDecided() || len(c.Identical) > 0 && len(c.Rows) == 0:
 		open := 0
