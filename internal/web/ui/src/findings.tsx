@@ -7,7 +7,7 @@ import { ask, saves, stop, subjectOf, useAdvice, useFindings } from "./advice";
 import { App, profiled, recordingOf, useApp } from "./data";
 import { count, share } from "./format";
 import { readable } from "./names";
-import { Bar, Icon, Link, Notes, copy } from "./parts";
+import { Bar, Icon, Link, Notes, Remark, copy } from "./parts";
 import { get, href, parse, put, steps } from "./state";
 
 const firstShown = 5;
@@ -137,7 +137,7 @@ export function Told({ finding: f, here }: { finding: Finding; here?: boolean })
           <code>{prove}</code>
           <button class="small" onClick={() => copy(prove, "command copied")} title="copy the command"><Icon name="copy" />Copy command</button>
         </p>
-      ) : <p class="quiet">{f.proof}</p>}
+      ) : <p class="quiet"><Remark text={f.proof} /></p>}
       <ul class="evidence" aria-label="Evidence">
         {f.evidence.map((e) => <li><To evidence={e} finding={f}>{e.says}</To></li>)}
       </ul>

@@ -6,7 +6,7 @@ import { Axis, Lane, Line, paintLane, paintTimes } from "./chart";
 import { asked, shows, timed, useAnswer, useApp } from "./data";
 import { column, count, number, percent, unitOf, value } from "./format";
 import { exactly, short } from "./names";
-import { Bar, Link, Notes, Problem } from "./parts";
+import { Bar, Link, Notes, Problem, Remark } from "./parts";
 import { href, put, to } from "./state";
 import { PaletteContext } from "./theme";
 import { Canvas, Swatch, useWidth } from "./timeline";
@@ -181,7 +181,7 @@ export function GCView() {
         <p class="quiet">{count(data.of)} cycles · pauses up to {nanos(data.pause_max_nanos)} · log of {data.format}</p>
       </div>
       {(data.findings ?? []).length > 0 && (
-        <ul class="symptoms">{data.findings!.map((f) => <li><b>{rules[f.rule] ?? f.rule}:</b> <span>{told(f)}</span><p class="quiet">{f.next}</p></li>)}</ul>
+        <ul class="symptoms">{data.findings!.map((f) => <li><b>{rules[f.rule] ?? f.rule}:</b> <span>{told(f)}</span><p class="quiet"><Remark text={f.next} /></p></li>)}</ul>
       )}
       <Notes notes={data.notes} />
       {dated.length > 1 && <Lanes lanes={lanes} from={Math.min(0, dated[0].start_nanos)} to={dated[dated.length - 1].start_nanos + dated[dated.length - 1].wall_nanos} />}
