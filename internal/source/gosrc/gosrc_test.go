@@ -194,6 +194,8 @@ func TestFind(t *testing.T) {
 			path: "cache/github.com/!acme/lib@v1.2.0/lib.go", how: "module cache"},
 		{name: "module, cache of Windows", frame: Frame{"github.com/Acme/lib.Lib", `C:\Users\ci\go\pkg\mod\github.com\!acme\lib@v1.2.0\lib.go`, 6},
 			path: "cache/github.com/!acme/lib@v1.2.0/lib.go", how: "module cache"},
+		{name: "module, cache of a user with a dot", frame: Frame{"github.com/Acme/lib.Lib", "/Users/first.last/go/pkg/mod/github.com/!acme/lib@v1.2.0/lib.go", 6},
+			path: "cache/github.com/!acme/lib@v1.2.0/lib.go", how: "module cache"},
 		{name: "module, other version", frame: Frame{"github.com/Acme/lib.Lib", "github.com/Acme/lib@v1.1.0/lib.go", 6},
 			err: "go mod download github.com/Acme/lib@v1.1.0 brings it"},
 		{name: "module, other function", frame: Frame{"github.com/Acme/lib.New", "github.com/Acme/lib@v1.2.0/lib.go", 6},

@@ -176,8 +176,13 @@ func splitModule(name string) (c cached, ok bool) {
 	}
 	c.mod = module.Version{Path: strings.Join(elems[:i+1], "/"), Version: version}
 	if c.disk {
-		// The cache is a folder of any name, often pkg/mod. A module path starts with a host.
+		// The cache is a folder of any name, mostly pkg/mod. A module path starts with a host, and a user's folder may look like one.
 		start := slices.IndexFunc(elems[:i+1], host().MatchString)
+		for k := 2; k <= i; k++ {
+			if elems[k-2] == "pkg" && elems[k-1] == "mod" && host().MatchString(elems[k]) {
+				start = k
+			}
+		}
 		if start < 0 {
 			return cached{}, false
 		}
