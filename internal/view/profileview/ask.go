@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/calls"
@@ -56,6 +57,9 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if note := partly(in[0], q); note != "" {
 		a.head.Notes.Add(note)
 	}
+	if note := unseen(in[0], k, q); note != "" {
+		a.head.Notes.Add(note)
+	}
 	if q.Relative {
 		a.Profile = rest
 	}
@@ -83,6 +87,26 @@ func partly(rec *recording.Recording, q query.Query) string {
 	}
 	about := func(d time.Duration) string { return unit.Time(d.Round(100 * time.Millisecond)) }
 	return fmt.Sprintf("CPU profiles cover %s of this run of %s, between %s and %s", about(c.Covered), about(c.Run), about(c.From), about(c.To))
+}
+
+// unseen returns a note if much of what a program allocated is not in its heap profile, which has what came before the last garbage collections.
+func unseen(rec *recording.Recording, k int, q query.Query) string {
+	const allocated, least = "/gc/heap/allocs:bytes", 4 << 20 // some samples of 512 kB
+	p := rec.Profile
+	if kind, _ := rec.PickedKind(); kind != recording.Heap || q.At != (query.Span{}) || !strings.HasPrefix(p.SampleTypes[k].Type, "alloc_") {
+		return ""
+	}
+	space, err := p.SampleIndex("alloc_space")
+	s := recording.Metrics.In(rec)
+	if err != nil || s == nil {
+		return ""
+	}
+	all, ok := s.At(allocated, len(s.Times)-1)
+	seen := calls.Measure{Profile: p, Type: space}.Total()
+	if lost := int64(all) - seen; !ok || lost < least || lost < int64(all)/5 {
+		return ""
+	}
+	return fmt.Sprintf("the heap profile has %s of the %s that were allocated; the rest came after the last but one garbage collection", unit.Label(seen, "bytes"), unit.Label(int64(all), "bytes"))
 }
 
 // headOf returns the head of a report about a profile.
