@@ -206,6 +206,13 @@ func (p *Profile) LabelSets() []LabelSet { return p.sets }
 // SampleIndex returns the sample type that name asks for: a name, a number, or "" for the default.
 func (p *Profile) SampleIndex(name string) (int, error) {
 	types := p.SampleTypes
+	missing := func() error {
+		names := make([]string, len(types))
+		for i, t := range types {
+			names[i] = t.Type
+		}
+		return &NoMetricError{name, names}
+	}
 	if name == "" {
 		for i, t := range types {
 			if p.DefaultType != "" && t.Type == p.DefaultType {
@@ -216,20 +223,28 @@ func (p *Profile) SampleIndex(name string) (int, error) {
 	}
 	if i, err := strconv.Atoi(name); err == nil {
 		if i < 0 || i >= len(types) {
-			return 0, fmt.Errorf("sample_index %s is outside the range [0..%d]", name, len(types)-1)
+			return 0, missing()
 		}
 		return i, nil
 	}
 	// Old heap profiles call their types objects and space.
 	short := strings.TrimPrefix(name, "inuse_")
-	names := make([]string, len(types))
 	for i, t := range types {
 		if t.Type == name || t.Type == short {
 			return i, nil
 		}
-		names[i] = t.Type
 	}
-	return 0, fmt.Errorf("sample_index %q must be one of: %v", name, names)
+	return 0, missing()
+}
+
+// A NoMetricError says that a profile has no sample type of this name or number.
+type NoMetricError struct {
+	Name string
+	Have []string
+}
+
+func (e *NoMetricError) Error() string {
+	return fmt.Sprintf("the profile has no metric %s; it has %s", e.Name, strings.Join(e.Have, ", "))
 }
 
 // TypeNames returns the names other than its own by which SampleIndex finds sample type k.

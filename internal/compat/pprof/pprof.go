@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -314,6 +315,13 @@ func (s *session) fetch(ctx context.Context, f *flags) (*profile.Profile, error)
 func asPprofSays(err error) error {
 	if errors.Is(err, profile.ErrNothingCommon) {
 		return errors.New("profiles have empty common sample type list")
+	}
+	var none *profile.NoMetricError
+	if errors.As(err, &none) {
+		if _, isNumber := strconv.Atoi(none.Name); isNumber == nil {
+			return fmt.Errorf("sample_index %s is outside the range [0..%d]", none.Name, len(none.Have)-1)
+		}
+		return fmt.Errorf("sample_index %q must be one of: %v", none.Name, none.Have)
 	}
 	return err
 }

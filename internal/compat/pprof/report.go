@@ -93,7 +93,7 @@ func (s *session) check(cfg config, c *command, arg string) error {
 			return errors.New("profile has no samples")
 		}
 		if _, err := s.profile.SampleIndex(cfg.sampleIndex); err != nil {
-			return err
+			return asPprofSays(err)
 		}
 		if cfg.divideBy == 0 {
 			return errors.New("zero divisor specified")

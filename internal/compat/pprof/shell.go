@@ -112,7 +112,7 @@ func (s *session) assign(in string) bool {
 	if name == "sample_index" {
 		i, err := s.profile.SampleIndex(value)
 		if err != nil {
-			s.complain("%v", err)
+			s.complain("%v", asPprofSays(err))
 			return true
 		}
 		if i < 0 {

@@ -135,7 +135,7 @@ type spot struct {
 func (x *weblister) scan(q query.Query) (map[uint64]spot, error) {
 	k, err := x.p.SampleIndex(q.Metric)
 	if err != nil {
-		return nil, err
+		return nil, asPprofSays(err)
 	}
 	rx := x.code.rx
 	only, isAddress := x.code.address()

@@ -199,7 +199,7 @@ func TestDiffMetric(t *testing.T) {
 		{"b", "b", "3→2 3→2 f\n", ""},
 		{"1", "b", "3→2 3→2 f\n", ""},
 		{"a", "", "", "only one profile has sample type a; both have b, c"},
-		{"x", "", "", `sample_index "x" must be one of`},
+		{"x", "", "", `the profile has no metric x; it has `},
 	}
 	for _, tt := range tests {
 		r, err := Diff(recorded(after, before), query.Query{Metric: tt.metric})
