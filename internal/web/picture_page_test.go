@@ -35,7 +35,7 @@ func TestPageMenu(t *testing.T) {
 		{"Focus: keep only samples through", `focus=^encoding/json\.Unmarshal$`},
 		{"Show from", `show-from=^encoding/json\.Unmarshal$`},
 		{"Show only json.Unmarshal", `show=^encoding/json\.Unmarshal$`},
-		{"Hide: merge into its callers", `hide=^encoding/json\.Unmarshal$`},
+		{"Hide, and merge into callers:", `hide=^encoding/json\.Unmarshal$`},
 		{"Ignore: drop samples through", `ignore=^encoding/json\.Unmarshal$`},
 		{"Collapse recursion of", `collapse-recursion=^encoding/json\.Unmarshal$`},
 		{"Collapse package", `collapse-package=^encoding/json$`},
@@ -89,6 +89,34 @@ func TestPageMenu(t *testing.T) {
 	p.wait(`document.activeElement?.role === "menuitem"`)
 	p.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Enter))
 	p.wait(`location.search.includes("show-from=")`)
+}
+
+// Long names stay within the menu and do not vanish from the overview; where there is no box, there is no menu.
+func TestPageLongNames(t *testing.T) {
+	pkg := "example.com/organization/repository/internal/packagewithquitealongname"
+	p := open(t, serve(t, []byte("main.main;"+pkg+".(*ReceiverWithAName).MethodOfWhichTheNameIsLongerThanItsColumnInTheTableOfTheOverviewOfProfiles 10\n")), 1280, 800)
+	p.visit("/flame")
+	p.menu(0.3, 2)
+	if got := eval[int](p, `[...document.querySelectorAll("[role=menuitem]")].filter((b) => b.scrollWidth > b.clientWidth || [...b.querySelectorAll("span")].some((s) => s.scrollWidth > s.clientWidth)).length`); got != 0 {
+		t.Errorf("%d entries of the menu are cut", got)
+	}
+	p.key(kb.Escape)
+	p.wait(`document.querySelector("[role=menu]") === null`)
+	if eval[bool](p, `(() => {
+		const r = document.querySelector(".scroller").getBoundingClientRect();
+		document.querySelector(".scroller").dispatchEvent(new MouseEvent("contextmenu", { button: 2, clientX: r.x + 50, clientY: r.y + 300, bubbles: true, cancelable: true }));
+		return new Promise((done) => setTimeout(() => done(document.querySelector("[role=menu]") !== null), 100));
+	})()`) {
+		t.Error("a menu opens where there is no box")
+	}
+	p.visit("/overview")
+	p.wait(`document.querySelector(".plain td.fn > .link") !== null`)
+	if got := eval[bool](p, `[...document.querySelectorAll(".plain td.fn")].every((td) => {
+		const name = td.querySelector(".link").getBoundingClientRect();
+		return name.width > 60 && name.right <= td.getBoundingClientRect().right + 1;
+	})`); !got {
+		t.Error("a name of the overview has no room, or too much")
+	}
 }
 
 // The tooltip says what the box under the pointer costs, beside it.

@@ -189,7 +189,7 @@ export function FlameCanvas(props: Canvas) {
   const openMenu = (p: Place, x: number, y: number) => {
     point(undefined);
     props.onCursor(p);
-    setMenu({ p, x, y });
+    if (props.menu?.(p).length) setMenu({ p, x, y });
   };
   const openAtCursor = () => {
     const b = boxOf(at);
@@ -231,9 +231,9 @@ export function FlameCanvas(props: Canvas) {
           if (!props.menu) return;
           e.preventDefault();
           // The key for menus says nothing of a place.
-          const p = e.button === 2 ? placeAt(e) : undefined;
+          if (e.button !== 2) return openAtCursor();
+          const p = placeAt(e);
           if (p) openMenu(p, e.clientX, e.clientY);
-          else openAtCursor();
         }}
         onClick={(e) => { const p = placeAt(e); if (p) props.onCursor(p); }}
         onDblClick={(e) => { const p = placeAt(e); if (p) props.onZoom(p); }}

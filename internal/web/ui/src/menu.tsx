@@ -37,7 +37,7 @@ export function itemsFor(app: App, frame: AnyFrame | undefined, fullName: string
     if (!by.startsWith("label:")) {
       put1(1, "Show from: cut the callers of", s, fn("show-from"), "o");
       put1(1, "Show only", s, fn("show"));
-      put1(2, "Hide: merge into its callers", s, fn("hide"), "h");
+      put1(2, "Hide, and merge into callers:", s, fn("hide"), "h");
     }
     put1(2, "Ignore: drop samples through", s, fn("ignore"), "d");
     if (by === "" || by === "function") put1(2, "Collapse recursion of", s, filter("collapse-recursion", exactly(name)));
