@@ -324,6 +324,7 @@ type session struct {
 	Version    string          `json:"version"`
 	Fleet      bool            `json:"fleet,omitempty"`   // pages name profiles in a store
 	Base       string          `json:"base,omitempty"`    // default base
+	Filters    string          `json:"filters,omitempty"` // of a saved page, as the query string of a URL
 	Advises    bool            `json:"advises,omitempty"` // findings can be asked for
 	Takes      bool            `json:"takes,omitempty"`   // files can be uploaded
 	Saves      bool            `json:"saves,omitempty"`   // views can be saved by name

@@ -8,10 +8,12 @@ import (
 	"html"
 	"io"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -100,6 +102,7 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 	}
 	s := session{Version: o.Version, Recordings: []sessionRecord{first}, Advises: o.Advice != nil}
 	s.describe()
+	s.Filters = filtersOf(q)
 	answers, whole := map[string]any{}, q
 	if o.Advice != nil {
 		answers["/api/advise"] = json.RawMessage(o.Advice)
@@ -152,6 +155,7 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 			return nil, err
 		}
 		profileview.SetOrigins(in[0].Profile, top.(*report.Top))
+		dropAdvice(top)
 		answers[key] = top
 	}
 	if len(first.Labels) > 0 {
@@ -161,6 +165,7 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 		if err != nil {
 			return nil, err
 		}
+		dropAdvice(tags)
 		answers["/api/tags"] = tags
 	}
 	if err := saveSource(answers, in, q); err != nil {
@@ -174,6 +179,26 @@ func savedAnswers(in []*recording.Recording, q query.Query, o PageOptions) (map[
 	return answers, nil
 }
 
+// filtersOf returns the settings of q that leave out samples or change their values, as the query string of a URL. A saved page shows them, because
+// none of its answers is without them.
+func filtersOf(q query.Query) string {
+	_, filters, _ := strings.Cut(query.Query{
+		At: q.At, BaseTags: q.BaseTags, Steps: q.Steps, NoInlines: q.NoInlines, Mean: q.Mean, Relative: q.Relative, Positive: q.Positive, Divide: q.Divide,
+	}.URL(), "?")
+	return filters
+}
+
+// dropAdvice removes the parts of texts in an answer that advise to set something, because a saved page has no such controls.
+func dropAdvice(answer report.Report) {
+	isOption := func(item any) bool { _, ok := item.(hint.Option); return ok }
+	isAdvice := func(item any) bool { t, ok := item.(hint.Text); return ok && slices.ContainsFunc(t, isOption) }
+	eachText(reflect.ValueOf(answer), func(at reflect.Value) {
+		if t := at.Interface().(hint.Text); at.CanSet() && slices.ContainsFunc(t, isAdvice) {
+			at.Set(reflect.ValueOf(slices.DeleteFunc(slices.Clone(t), isAdvice)))
+		}
+	})
+}
+
 // savedTree returns as much of a flame graph as fits. If the whole is too large, it estimates the number of calls that fit from their mean size, and
 // tries slightly fewer.
 func savedTree(flames *profileview.Flames, q query.Query, most int) (json.RawMessage, error) {
@@ -182,6 +207,7 @@ func savedTree(flames *profileview.Flames, q query.Query, most int) (json.RawMes
 		if err != nil {
 			return nil, err
 		}
+		dropAdvice(f)
 		out, err := json.Marshal(f)
 		if err != nil || len(out) <= most || f.Shown < 100 {
 			return out, err
@@ -218,6 +244,7 @@ func saveSource(answers map[string]any, in []*recording.Recording, q query.Query
 		return nil // the page is worth having without
 	}
 	list := rep.(*report.Source)
+	dropAdvice(list)
 	order.Stable(list.Functions, func(a, b report.SourceFunction) int { return cmp.Compare(rank[a.Name], rank[b.Name]) })
 	kept, left := list.Functions[:0], maxSavedSource
 	for _, f := range list.Functions {
@@ -246,6 +273,7 @@ func saveDiff(answers map[string]any, in []*recording.Recording, q query.Query) 
 		if err != nil {
 			return err
 		}
+		dropAdvice(diff)
 		answers[key] = diff
 	}
 	return nil

@@ -124,6 +124,7 @@ func saveGraph(answers map[string]any, in []*recording.Recording, q query.Query,
 		if err != nil {
 			return left, nil // the page is worth having without
 		}
+		dropAdvice(rep)
 		var picture bytes.Buffer
 		if err := render.Write(&picture, "svg", rep, render.Options{}); err != nil {
 			return left, err

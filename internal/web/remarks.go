@@ -34,7 +34,8 @@ type command struct {
 func remarksOf(answer any, by hint.Speller) []remark {
 	var out []remark
 	seen := make(map[string]bool)
-	eachText(reflect.ValueOf(answer), func(t hint.Text) {
+	eachText(reflect.ValueOf(answer), func(v reflect.Value) {
+		t := v.Interface().(hint.Text)
 		r := remark{Text: t.String()}
 		if seen[r.Text] {
 			return
@@ -78,12 +79,12 @@ func piecesOf(t hint.Text, by hint.Speller) (parts []any, does bool) {
 var textType = reflect.TypeFor[hint.Text]()
 
 // eachText calls yield with the texts in v that appear in its JSON.
-func eachText(v reflect.Value, yield func(hint.Text)) {
+func eachText(v reflect.Value, yield func(reflect.Value)) {
 	if !v.IsValid() || !holdsTexts(v.Type(), nil) {
 		return
 	}
 	if v.Type() == textType {
-		yield(v.Interface().(hint.Text))
+		yield(v)
 		return
 	}
 	switch v.Kind() {

@@ -70,7 +70,7 @@ func TestPageSavedViews(t *testing.T) {
 		t.Errorf("what is left has no main.handle: %q", got)
 	}
 	p.visitTab("Source")
-	if got := p.text(".problem"); !strings.Contains(got, "whole profile only") {
+	if got := p.text(".problem"); !strings.Contains(got, "only as") {
 		t.Errorf("lines under a filter are %q", got)
 	}
 	if n := eval[int](p, `performance.getEntriesByType("resource").length`); n != 0 {
@@ -150,11 +150,70 @@ func TestPageSavedRun(t *testing.T) {
 	for _, tab := range []string{"Flame chart", "Graph", "Traces", "Goroutines"} {
 		p.visitTab(tab)
 		p.settled()
-		if got := p.text(".problem"); !strings.Contains(got, "whole profile only") {
+		if got := p.text(".problem"); !strings.Contains(got, "only as") {
 			t.Errorf("%s under a filter says %q", tab, got)
 		}
 	}
 	if n := eval[int](p, `performance.getEntriesByType("resource").length`); n != 0 {
 		t.Errorf("the saved page asked for %d things", n)
+	}
+}
+
+// A page that was saved of a part says on each view of which part, and that cannot be taken back.
+func TestPageSavedFilters(t *testing.T) {
+	save := func(p *page, query string) {
+		html := eval[string](p, `fetch("/download/html?view=flame&`+query+`").then((r) => r.text())`)
+		file := filepath.Join(t.TempDir(), "saved.html")
+		if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.do(chromedp.Navigate("file://" + file))
+		p.settled()
+	}
+	pills := func(p *page) string {
+		return eval[string](p, `[...document.querySelectorAll(".pill")].map((x) => x.innerText.replace(/\s+/g, " ").trim() + " " + x.querySelectorAll("button").length).join(", ")`)
+	}
+
+	p := open(t, serveRecordings(t, web.Leaky(t)), 1280, 800)
+	p.visit("/flame")
+	save(p, "at=2s..9s&focus=main&ignore=nothing")
+	for _, tab := range []string{"Overview", "Timeline", "Memory", "GC", "Flame", "Top", "Graph"} {
+		p.visitTab(tab)
+		p.settled()
+		if got, want := pills(p), "time 2s to 9s 0, focus main 0, ignore nothing 0"; got != want {
+			t.Errorf("%s of the saved page has the filters %q, want %q", tab, got, want)
+		}
+	}
+	p.shoot("saved-filters")
+
+	// Further filters go on top, and can be taken back.
+	p.visitTab("Top")
+	p.click(".pills button", "add")
+	p.wait(`document.querySelector(".add input") !== null`)
+	p.do(chromedp.SendKeys(".add input", "keep"))
+	p.click(".add button", "Apply")
+	p.wait(`document.querySelectorAll(".pill").length === 4`)
+	if got, want := pills(p), "time 2s to 9s 0, focus main 0, ignore nothing 0, focus keep × 1"; got != want {
+		t.Errorf("with another filter there are %q, want %q", got, want)
+	}
+	if got, want := p.text("main .message"), "The filters are focus=main, ignore=nothing, focus=keep. Remove one with its ×."; !strings.Contains(got, want) {
+		t.Errorf("where filters leave nothing the page says %q, want %q", got, want)
+	}
+	p.click(".pill button", "×")
+	p.wait(`document.querySelectorAll(".pill").length === 3`)
+
+	// Findings are of more than what the page shows.
+	rec, module := web.Shop(t)
+	p = advising(t, module, rec, 1280, 800)
+	p.visit("/overview")
+	p.found()
+	for query, want := range map[string]bool{"focus=handle": true, "": false} {
+		p.visit("/overview")
+		save(p, query)
+		p.visitTab("Overview")
+		p.found()
+		if got := p.text(".findings [role=status]"); strings.Contains(got, "of the whole recording") != want {
+			t.Errorf("findings in a page that was saved with %q say %q", query, got)
+		}
 	}
 }

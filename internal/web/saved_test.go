@@ -160,6 +160,47 @@ func comparable(t *testing.T, text []byte) string {
 	return fmt.Sprintf("%d %d %d\n", a.Total, a.Flat, a.Cum) + strings.Join(lines, "\n")
 }
 
+// TestSavedFilters holds that a saved page knows the filters it was made with, in their order, and no path or name of a recording.
+func TestSavedFilters(t *testing.T) {
+	for _, tt := range []struct {
+		q    query.Query
+		want string
+	}{
+		{query.Query{Refs: []string{"secret"}, Metric: "cpu", Limit: 3, SourcePath: "/secret", TrimPath: "/secret", By: "line"}, ""},
+		{query.Query{Steps: []query.Step{{Op: query.Hide, Arg: "a b"}, {Op: query.Focus, Arg: "x&y"}}, At: query.Span{From: 5e9, To: 10e9}}, "at=5s..10s&hide=a+b&focus=x%26y"},
+		{query.Query{BaseTags: []string{"endpoint=/cart"}, Mean: true}, "base-tag=endpoint=/cart&mean=true"},
+	} {
+		if got := filtersOf(tt.q); got != tt.want {
+			t.Errorf("the filters of %+v are %q, want %q", tt.q, got, tt.want)
+		}
+	}
+}
+
+// TestSavedAdvice holds that no answer of a saved page advises to set what the page cannot set.
+func TestSavedAdvice(t *testing.T) {
+	side := func(ref string, d time.Duration) *recording.Recording {
+		p, err := profile.Parse(strings.NewReader("main;work 3\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.DurationNanos = d.Nanoseconds()
+		return &recording.Recording{Ref: ref, Profile: p}
+	}
+	answers, err := savedAnswers([]*recording.Recording{side("after", 30*time.Second), side("before", 10*time.Second)}, query.Query{}, PageOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"/api/flame", "/api/flame?invert=true", "/api/top", "/api/diff"} {
+		text, err := json.Marshal(answers[key])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), `"before was recorded for 10s and after for 30s"`) || strings.Contains(string(text), "normalize compares") {
+			t.Errorf("%s of a saved page advises to normalize, or does not name the lengths: %s", key, text)
+		}
+	}
+}
+
 // TestSavedPageIsSmall holds that a page of half a million samples can be sent by mail, also when it compares two such profiles.
 func TestSavedPageIsSmall(t *testing.T) {
 	testrun.Nightly(t, "makes profiles of half a million samples")

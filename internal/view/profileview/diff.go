@@ -312,8 +312,8 @@ func sideNotes(after, before *report.Head, q query.Query) hint.Texts {
 	// What is in use at one moment does not grow with the length of a recording.
 	if a, b := after.Duration, before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(after.Metric, "inuse_") &&
 		float64(max(a, b)) > 1.2*float64(min(a, b)) {
-		notes.Add(fmt.Sprintf("before was recorded for %s and after for %s; ", unit.Label(b, "nanoseconds"), unit.Label(a, "nanoseconds")),
-			hint.Option{Name: "normalize"}, " compares shares instead")
+		notes.Add(fmt.Sprintf("before was recorded for %s and after for %s", unit.Label(b, "nanoseconds"), unit.Label(a, "nanoseconds")),
+			hint.Text{"; ", hint.Option{Name: "normalize"}, " compares shares instead"})
 	}
 	if (q.By == "line" || q.By == "address") && after.BuildID != "" && before.BuildID != "" && after.BuildID != before.BuildID {
 		notes.Add("the two profiles are of different builds: code that moved appears as two frames")

@@ -442,7 +442,7 @@ var saved = (() => {
       const kept = this.answers[path + queryString([...said].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0))];
       if (kept !== void 0) return path === "/api/top" ? first(kept, pairs) : kept;
       if (steps.length > 0 && wholes.includes(path)) {
-        throw new Failure("a saved page has this view of the whole profile only", "without the filters above it is shown; hone web REF opens the recording with every view");
+        throw new Failure("a saved page has this view only as it was saved", "without the filters added since it is shown; hone web REF opens the recording with every view");
       }
       if (!this.made) return void 0;
       const option = (key) => others.find(([k]) => k === key)?.[1] ?? "";
@@ -471,7 +471,7 @@ var saved = (() => {
     source(arg, steps) {
       const all = this.answers["/api/list"];
       if (!all) return void 0;
-      if (steps.length > 0) throw new Failure("a saved page has source lines of the whole profile only", "without the filters above they are shown; hone web REF opens the recording with every view");
+      if (steps.length > 0) throw new Failure("a saved page has source lines only as they were saved", "without the filters added since they are shown; hone web REF opens the recording with every view");
       const rx = regexp(arg);
       const functions = all.functions.filter((f) => rx.test(f.name));
       if (functions.length === 0) throw new Failure("this page was saved without the source of that function", `the functions whose source it has are listed at the left; hone web REF opens the recording with all of them`);

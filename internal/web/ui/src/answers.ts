@@ -1291,6 +1291,7 @@ export interface Session {
   version: string;
   fleet?: boolean;
   base?: string;
+  filters?: string;
   advises?: boolean;
   takes?: boolean;
   saves?: boolean;

@@ -4,7 +4,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { Api, Failure, Metric, Recording, Session } from "./api";
-import { Pair, State, get, ofFleet, queryString, steps } from "./state";
+import { Pair, State, get, ofFleet, parse, queryString, steps } from "./state";
 
 export interface App {
   api: Api;
@@ -34,6 +34,11 @@ export function metricOf(app: App): Metric | undefined {
 /** baseOf returns what the recording is compared with, or "". A saved page is of one comparison, or of none. */
 export function baseOf({ api, session, state }: App): string {
   return get(state, "base") || (api.embedded ? session.base ?? "" : "");
+}
+
+/** lasting returns the filters that a saved page was made with: none of its answers is without them. */
+export function lasting({ session }: App): Pair[] {
+  return parse("", session.filters ?? "").pairs;
 }
 
 /** shows tells whether a view has something to show of the recording that is looked at. */

@@ -4,7 +4,7 @@ import { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Advice, Evidence, Finding, Fix } from "./api";
 import { ask, saves, stop, subjectOf, useAdvice, useFindings } from "./advice";
-import { App, profiled, recordingOf, useApp } from "./data";
+import { App, lasting, profiled, recordingOf, useApp } from "./data";
 import { count, share } from "./format";
 import { readable } from "./names";
 import { Bar, Icon, Link, Notes, Remark, copy } from "./parts";
@@ -22,7 +22,7 @@ export function Findings() {
   if (ref === "") return app.session.fleet && profiled(app) ? <Elsewhere /> : null;
   const list = advice?.findings ?? [];
   const heads = [...new Set(list.flatMap((f) => f.savings.map((s) => s.short)))].sort((a, b) => rank(a) - rank(b));
-  const part = state.pairs.some(([k]) => steps.includes(k) || k === "at");
+  const part = [...lasting(app), ...state.pairs].some(([k]) => steps.includes(k) || k === "at");
   return (
     <section class="card findings" aria-label="Findings">
       <h2>Findings</h2>

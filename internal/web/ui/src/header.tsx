@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { asked, baseOf, expectCallers, metricOf, profiled, recordingOf, shows, useAnswer, useApp, useExpected } from "./data";
+import { asked, baseOf, expectCallers, lasting, metricOf, profiled, recordingOf, shows, useAnswer, useApp, useExpected } from "./data";
 import { Check, Failure, Recording } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
@@ -263,10 +263,16 @@ export function Pills() {
   const [adding, setAdding] = useState(false);
   const [editing, setEditing] = useState(-1); // the filter that is being edited, as a place in the state
   const shown = state.pairs.map(([k, v], i) => ({ k, v, i })).filter(({ k }) => !controlled.has(k) && !k.startsWith("ui."));
-  if (unfiltered.has(state.view) && shown.length === 0) return null;
+  const fixed = lasting(app);
+  if (unfiltered.has(state.view) && shown.length === 0 && fixed.length === 0) return null;
   return (
     <div class="pills" role="region" aria-label="Filters">
       <span class="quiet">filters</span>
+      {fixed.map(([k, v]) => (
+        <span class="pill fixed" title={titleOf(k, v) + "; this file was saved with it and has nothing else"}>
+          <span>{describeStep(k)} <b>{readableStep(k, v)}</b></span>
+        </span>
+      ))}
       {shown.map(({ k, v, i }) => i === editing && state.pairs[i]?.[0] === k ? (
         <FilterForm key={"edit" + i} was={{ key: k, text: v, at: i }} onDone={() => setEditing(-1)} />
       ) : (

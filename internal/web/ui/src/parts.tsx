@@ -7,7 +7,7 @@ import { expectCallers, useApp } from "./data";
 import { growth, percent, signed } from "./format";
 import { originNames } from "./colors";
 import { exactly, functionOf, short } from "./names";
-import { State, add, get, go, put, state, to } from "./state";
+import { State, add, get, go, put, state, steps, to } from "./state";
 
 const paths = {
   zoom: "M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2Zm4 9 3.5 3.5M7 5v4M5 7h4",
@@ -160,8 +160,16 @@ export function Problem({ error }: { error: Failure }) {
 
 /** Nothing explains an answer without any cost in it. */
 export function Nothing({ head }: { head: Head }) {
-  if (head.filters?.length) {
-    return <Message title="No samples match these filters"><p>The filters are <code>{head.filters.join(", ")}</code>. Remove one with its ×.</p></Message>;
+  const { state: now, api } = useApp();
+  // What a saved page has was answered before further filters were added.
+  const added = api.embedded ? now.pairs.filter(([k]) => steps.includes(k)).map(([k, v]) => `${k}=${v}`) : [];
+  const filters = [...(head.filters ?? []), ...added];
+  if (filters.length > 0) {
+    return (
+      <Message title="No samples match these filters">
+        <p>The filters are <code>{filters.join(", ")}</code>.{api.embedded && added.length === 0 ? " This file was saved with them." : " Remove one with its ×."}</p>
+      </Message>
+    );
   }
   return (
     <Message title={`This profile has no ${head.metric} samples`}>

@@ -300,7 +300,7 @@ export class Saved {
     const kept = this.answers[path + queryString([...said].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))];
     if (kept !== undefined) return path === "/api/top" ? first(kept as Top, pairs) : kept;
     if (steps.length > 0 && wholes.includes(path)) {
-      throw new Failure("a saved page has this view of the whole profile only", "without the filters above it is shown; hone web REF opens the recording with every view");
+      throw new Failure("a saved page has this view only as it was saved", "without the filters added since it is shown; hone web REF opens the recording with every view");
     }
     if (!this.made) return undefined;
     const option = (key: string) => others.find(([k]) => k === key)?.[1] ?? "";
@@ -331,7 +331,7 @@ export class Saved {
   private source(arg: string, steps: Pair[]): Source | undefined {
     const all = this.answers["/api/list"] as Source | undefined;
     if (!all) return undefined;
-    if (steps.length > 0) throw new Failure("a saved page has source lines of the whole profile only", "without the filters above they are shown; hone web REF opens the recording with every view");
+    if (steps.length > 0) throw new Failure("a saved page has source lines only as they were saved", "without the filters added since they are shown; hone web REF opens the recording with every view");
     const rx = regexp(arg);
     const functions: SourceFunction[] = all.functions.filter((f) => rx.test(f.name));
     if (functions.length === 0) throw new Failure("this page was saved without the source of that function", `the functions whose source it has are listed at the left; hone web REF opens the recording with all of them`);
