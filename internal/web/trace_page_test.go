@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/waits"
+	"github.com/hone-perf/hone/internal/web"
 )
 
 // traced is the execution trace of examples/shop, as hone web opens it.
@@ -42,6 +43,22 @@ func traced(t *testing.T) *recording.Recording {
 		t.Fatal(err)
 	}
 	return rec.WithProfile(p.WithShortNames(), "")
+}
+
+// A trace leaves the screen together with its recording.
+func TestPageTraceOfAnother(t *testing.T) {
+	p := open(t, serveRecordings(t, traced(t), web.Recorded(t)), 1280, 800)
+	p.visit("/trace")
+	p.wait(`document.querySelector(".lane-row") !== null`)
+	// No control leads to the trace of a recording without one, but an address does.
+	other := eval[string](p, `document.querySelector(".pick option:nth-child(2)").value`)
+	eval[bool](p, `(history.pushState(null, "", "/trace?ref=`+url.QueryEscape(other)+`"), dispatchEvent(new PopStateEvent("popstate")))`)
+	p.wait(`document.querySelector(".problem") !== null`)
+	p.settled()
+	if n := eval[int](p, `document.querySelectorAll(".lane-row").length`); n > 0 {
+		t.Errorf("%s has no trace, and the page shows %d lanes", other, n)
+	}
+	p.forgive("422")
 }
 
 // A recording with several traces has them to choose from, and stays with the one that was chosen.

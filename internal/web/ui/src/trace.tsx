@@ -20,6 +20,12 @@ import { Canvas, useWidth } from "./timeline";
 const gutters = [232, 112]; // for names: usually, and where there is little room
 const heights = { processors: 16, collector: 13, requests: 13, kinds: 30, goroutines: 14 };
 export function TraceView() {
+  const { state } = useApp();
+  // A part of the same trace may stand until the next one is there, but not a trace of another recording.
+  return <TraceOf key={get(state, "ref")} />;
+}
+
+function TraceOf() {
   const app = useApp();
   const { data, error, waiting } = useAnswer<Lanes>("/api/lanes", asked(app, "lanes"), 25);
   if (error && !data) return <Problem error={error} />;
