@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,5 +41,39 @@ func TestPageMetricByAnyName(t *testing.T) {
 	}
 	if got := p.text(".headline-text"); !strings.HasSuffix(got, " stacks") {
 		t.Errorf("metric=0 has the headline %q", got)
+	}
+}
+
+// TestPageSwitch holds that another recording is shown in the same view and by the same metric only if it has them.
+func TestPageSwitch(t *testing.T) {
+	leaky := web.Leaky(t)
+	leaky.Ref = "leaky.hone"
+	p := open(t, serveRecordings(t, traced(t), web.Recorded(t), leaky), 1280, 800)
+	for _, c := range []struct {
+		from string
+		to   int // number of a recording
+		want string
+	}{
+		{"/trace", 1, "/overview"},
+		{"/flame?metric=blocked&focus=main", 1, "/flame?focus=main"},
+		{"/flame?ref=1&metric=mutex", 0, "/flame"},
+		{"/flame?ref=1&metric=cpu", 2, "/flame?metric=cpu"},
+		{"/goroutines?ref=2&metric=cpu", 1, "/overview?metric=cpu"},
+		{"/mem?ref=2", 0, "/overview"},
+	} {
+		refs := eval[[]string](p, `[...document.querySelector(".pick select").options].map((o) => o.value)`)
+		from := strings.NewReplacer("ref=1", "ref="+refs[1], "ref=2", "ref="+refs[2]).Replace(c.from)
+		p.visit(from)
+		eval[bool](p, fmt.Sprintf(`(() => {
+			const s = document.querySelector(".pick select");
+			s.value = %q;
+			return s.dispatchEvent(new Event("change", { bubbles: true }));
+		})()`, refs[c.to]))
+		p.wait(fmt.Sprintf(`new URLSearchParams(location.search).get("ref") === %q`, refs[c.to]))
+		p.settled()
+		got := eval[string](p, `(() => { const q = new URLSearchParams(location.search); q.delete("ref"); return location.pathname + (q.size ? "?" + q : ""); })()`)
+		if problem := p.text(".problem"); got != c.want || problem != "" {
+			t.Errorf("from %s, recording %d is shown at %s, want %s; %s", from, c.to, got, c.want, problem)
+		}
 	}
 }

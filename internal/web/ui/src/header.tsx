@@ -52,6 +52,18 @@ export const views: View[] = [
 // Views that show what was before beside what is now.
 const besides = new Set(["overview", "flame", "calltree", "sandwich", "top", "source", "diff"]);
 
+/** switched returns s about another recording, without what that does not have. */
+function switched(s: State, rec: Recording): State {
+  let out = put(put(put(s, "ref", rec.ref), "root", ""), "at", "");
+  const metric = get(s, "metric");
+  if (!rec.metrics.some((m) => m.type === metric || m.names?.includes(metric))) out = put(out, "metric", "");
+  const offered = (v: View) => rec.views.includes(v.of);
+  const view = views.find((v) => v.name === s.view);
+  if (!view || view.fleet || offered(view)) return out;
+  const instead = views.find((v) => v.name === "overview" && offered(v)) ?? views.find(offered);
+  return instead ? to(out, instead.name) : out;
+}
+
 export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }) {
   const app = useApp();
   const { state, session, api } = app;
@@ -80,7 +92,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       <h1 class="hidden">{views.find((v) => v.name === state.view)?.title ?? "hone"}</h1>
       <Link to={home} href={href(home)} class="brand">hone</Link>
       {!ofFleet && <label class="pick"><span class="hidden">Recording</span>
-        <select value={ref} title={ref} onChange={(e) => go(put(put(put(state, "ref", e.currentTarget.value), "root", ""), "at", ""))} disabled={api.embedded}>
+        <select value={ref} title={ref} onChange={(e) => go(switched(state, recordings.find((r) => r.ref === e.currentTarget.value)!))} disabled={api.embedded}>
           {recordings.map((r) => <option value={r.ref} selected={r.ref === ref} title={r.ref}>{describe(r, recordings)}</option>)}
         </select>
       </label>}
