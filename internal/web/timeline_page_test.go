@@ -119,6 +119,38 @@ func TestPageTimeline(t *testing.T) {
 	}
 }
 
+// A range between two measurements, or with a few of them, has the values that the charts draw there, and not 0.
+func TestPageTimelineShortRange(t *testing.T) {
+	// Two seconds after the rest, the memory is not known.
+	p := open(t, serveRecordings(t, web.MeasuredAnd(t, `{"t": 14000, "process/cpu": 17.8, "process/threads": 13}`+"\n")), 1280, 800)
+	p.pardon = "/api/top" // some of the times have no CPU profile, which the page says
+	said := func(path, of string) string {
+		p.visit(path)
+		return strings.Join(strings.Fields(p.text(of)), " ")
+	}
+	for _, test := range []struct{ at, want string }{
+		{"60ms..180ms", "busy mean 1.00 GC mean 0.10 resident max 60.72MB"}, // between two measurements
+		{"5.9s..6.1s", "busy mean 1.40 GC mean 0.14 resident max 84.40MB"},  // one of 1.8 cores counts as much as one of 1 core
+		{"6.2s..6.45s", "busy mean 1.80 GC mean 0.18 resident max 85.80MB"}, // the most is at the end
+		{"12.5s..13.5s", "busy mean 0.50 GC mean 0.00 resident –"},          // the end of a line
+		{"11.9s..12.1s", "busy mean 1.15 GC mean 0.09 resident max 108MB"},  // partly known
+		{"20s..21s", "busy – GC – resident –"},                              // after the run
+	} {
+		if got := said("/top?at="+test.at, ".strip .said"); !strings.Contains(got, test.want) {
+			t.Errorf("of %s the strip says %q, want %q", test.at, got, test.want)
+		}
+	}
+	got := said("/timeline?at=60ms..180ms", ".charts")
+	for _, want := range []string{"heap max 25.76MB", "GC goal max 48MB", "Goroutines max 11", "Threads max 6"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("between two measurements the charts say %q, want %q", got, want)
+		}
+	}
+	if got := p.text(".cards"); !strings.Contains(got, "nothing was measured within this time") {
+		t.Errorf("of values it says %q", got)
+	}
+}
+
 // Keys do all that the pointer does.
 func TestPageTimelineKeys(t *testing.T) {
 	p := open(t, serveRecordings(t, web.Measured(t)), 1280, 800)

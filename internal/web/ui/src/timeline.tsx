@@ -241,14 +241,44 @@ function within(run: Run, range: readonly number[] | undefined): TimePoint[] {
   return run.points.filter((p) => p.at_ns >= a && p.at_ns <= b);
 }
 
+/** meanOf returns the mean of a rate over a range, or NaN if nothing was measured in it. An interval between two points counts for as long as it overlaps. */
+function meanOf(points: TimePoint[], key: keyof TimePoint, a: number, b: number): number {
+  let sum = 0;
+  let time = 0;
+  for (let i = 1; i < points.length; i++) {
+    const overlap = Math.min(points[i].at_ns, b) - Math.max(points[i - 1].at_ns, a);
+    if (overlap <= 0) continue;
+    sum += (points[i][key] ?? 0) * overlap;
+    time += overlap;
+  }
+  return sum / time;
+}
+
+/** mostOf returns the largest value of a gauge in a range, or NaN if it is not known. At the edges it is what the chart draws there: a line between two points. */
+function mostOf(points: TimePoint[], key: keyof TimePoint, a: number, b: number): number {
+  let most = 0; // which is a gap
+  const take = (v: number) => { if (v > most) most = v; };
+  const at = (i: number) => points[i][key] || NaN;
+  for (let i = 0; i < points.length; i++) {
+    const t = points[i].at_ns;
+    if (t >= a && t <= b) take(at(i));
+    if (i === 0) continue;
+    const before = points[i - 1].at_ns;
+    for (const edge of [a, b]) {
+      if (edge > before && edge < t) take(at(i - 1) + ((at(i) - at(i - 1)) * (edge - before)) / (t - before));
+    }
+  }
+  return most || NaN;
+}
+
 const fields: [title: string, key: keyof TimePoint, print: (v: number) => string, rate?: boolean][] = [
   ["busy", "cpus", busyCores, true],
   ["GC", "gc_cpus", busyCores, true],
   ["resident", "rss", bytes],
   ["heap", "heap", bytes],
   ["GC goal", "goal", bytes],
-  ["goroutines", "goroutines", count],
-  ["threads", "threads", count],
+  ["goroutines", "goroutines", (v) => count(Math.round(v))],
+  ["threads", "threads", (v) => count(Math.round(v))],
 ];
 
 /** readings returns what the charts say at the cursor, or else in sum of a range: the mean of cores, the most of others. */
@@ -263,18 +293,11 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
     values.set("pause", near.length === 0 ? (p.at_ns < run.cut ? "–" : "none") : near.length === 1 ? cycle(near[0]) : several(near));
     return { when: span(Math.round(p.at_ns / 1e6) * 1e6), values };
   }
-  const points = within(run, brush.range);
-  for (const [name, key, print, rate] of fields) {
-    let sum = 0;
-    let most = 0;
-    for (let i = 0; i < points.length; i++) {
-      if (i > 0) sum += (points[i][key] ?? 0) * (points[i].at_ns - points[i - 1].at_ns);
-      most = Math.max(most, points[i][key] ?? 0);
-    }
-    const whole = points.length > 1 ? points[points.length - 1].at_ns - points[0].at_ns : 0;
-    values.set(name, rate ? "mean " + print(whole > 0 ? sum / whole : points[0]?.[key] ?? 0) : "max " + print(most));
-  }
   const [a, b] = brush.range ? [...brush.range].sort((x, y) => x - y) : [run.axis.from, run.axis.to];
+  for (const [name, key, print, rate] of fields) {
+    const v = rate ? meanOf(run.points, key, a, b) : mostOf(run.points, key, a, b);
+    values.set(name, Number.isNaN(v) ? "–" : (rate ? "mean " : "max ") + print(v));
+  }
   const cycles = run.cycles.filter((c) => c.start_nanos >= a && c.start_nanos <= b);
   values.set("pause", (a < run.cut ? "of the last ones: " : "") + (cycles.length === 0 ? "none" : several(cycles)));
   const round = (t: number) => span(Math.round(t / 1e6) * 1e6);
@@ -400,6 +423,7 @@ function Values({ run, brush }: { run: Run; brush: Brush }): ComponentChildren {
   return (
     <section class="card">
       <h2>Values</h2>
+      {n === 0 && <p class="quiet">nothing was measured within this time; the charts draw lines between the measurements before and after it</p>}
       <div class="values" tabIndex={0} role="region" aria-label="Values">
         <table class="plain">
           <thead><tr><th scope="col" class="num">at</th>{columns.map(([name]) => <th scope="col" class="num">{name}</th>)}</tr></thead>
