@@ -388,6 +388,9 @@ func (h *Head) answer(m *Measure, t *Trimming, list ...Block) iter.Seq[Block] {
 // heading says what was measured, how much of it is shown, and of which run.
 func (h *Head) heading(m *Measure, t *Trimming) Heading {
 	p := Phrase{h.Metric, " ", Value{h.Total, m}}
+	if h.Left != nil {
+		p = Phrase{h.Metric, " ", Value{*h.Left, m}, " of ", Value{h.Total, m}}
+	}
 	if t != nil && t.Accounted != h.Total {
 		p = Phrase{h.Metric, " ", Value{t.Accounted, m}, " of ", Value{h.Total, m}, " shown"}
 	}

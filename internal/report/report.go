@@ -33,6 +33,7 @@ type Head struct {
 	Time     int64      `json:"time_nanos,omitempty"`     // start, since 1970
 	Duration int64      `json:"duration_nanos,omitempty"` // of the recording
 	Total    int64      `json:"total"`                    // what percentages are of
+	Left     *int64     `json:"left,omitempty"`           // what the filters leave of Total, where that is less
 	Scaled   bool       `json:"scaled,omitempty"`         // Total is that of another profile, to compare shares
 	By       string     `json:"by,omitempty"`             // what was added up, when it was asked for
 	Filters  []string   `json:"filters,omitempty"`        // steps that were applied, as the user wrote them

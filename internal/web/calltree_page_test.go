@@ -103,6 +103,8 @@ func TestPageCompareInPlace(t *testing.T) {
 		{"/top?base=p1.pb.gz", ".table tbody tr", "100\t300\t▲ +200 +200.00%"},
 		{"/top?base=p1.pb.gz", ".table tbody", "▼ -50 gone"},
 		{"/overview?base=p1.pb.gz", ".hero", "before: 150, ▲ +150 +100%"},
+		{"/overview?base=p1.pb.gz&focus=main.a", ".hero", "300 samples\n\nbefore: 66.67% of 150, ▲ +200 +200.00%"},
+		{"/overview?ref=p1.pb.gz&focus=main.a", ".hero", "66.67% of 150 samples\n\n100 · hottest function"},
 		{"/overview?base=p1.pb.gz", ".card .plain tbody tr", "▲ +200"},
 		{"/sandwich?base=p1.pb.gz&arg=main.a", ".subject", "before: cum 100, ▲ +200"},
 		{"/sandwich?base=p1.pb.gz&arg=main.a", ".panel", "before\n100"},

@@ -38,6 +38,8 @@ func TestPageRun(t *testing.T) {
 		for _, page := range []struct{ path, want string }{
 			{"/overview", "Unusual about this run"},
 			{"/goroutines", "58 goroutines, in 2 places"},
+			{"/goroutines?focus=main.wait", "52 of 58 goroutines, in 1 place\n\n+48 against 4 of 10 in the first"},
+			{"/goroutines?ignore=main.wait", "6 of 58 goroutines, in 1 place\n\nas many as in the first"},
 			{"/mem", "main.keep"},
 			{"/gc", "12 cycles"},
 		} {

@@ -68,6 +68,12 @@ func TestPageTimeline(t *testing.T) {
 		t.Errorf("of the whole run it says %q", got)
 	}
 
+	p.visit("/timeline?focus=main.early")
+	if got := p.text(".card"); !strings.Contains(got, "50.00% of 12s cpu in all of the run") {
+		t.Errorf("with a filter it says %q of the whole run", got)
+	}
+	p.visit("/timeline")
+
 	// The cursor is one for all charts.
 	box := eval[struct{ X, Y, Width float64 }](p, `(() => { const r = document.querySelector(".plot").getBoundingClientRect(); return { X: r.x, Y: r.y, Width: r.width }; })()`)
 	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box.X+box.Width*3.93/12, box.Y+60))

@@ -64,6 +64,9 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		a.Profile = rest
 	}
 	a.head.Total = a.Total()
+	if !q.Mean { // the mean of some may be more than that of all
+		a.head.Left = leftOf(rest, k, a.head.Total)
+	}
 	if a.Profile, err = calls.GroupBy(rest, q.By); err != nil {
 		return nil, err
 	}
@@ -73,6 +76,15 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		a.head.Notes.Add(r.String())
 	}
 	return a, nil
+}
+
+// leftOf returns what is left of a total in a profile after filters, or nil if that is not less.
+func leftOf(rest *profile.Profile, k int, total int64) *int64 {
+	left := calls.Measure{Profile: rest, Type: k}.Total()
+	if left >= total {
+		return nil
+	}
+	return &left
 }
 
 // partly returns a note if CPU profiles cover much less than the whole run.

@@ -85,6 +85,8 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	}
 	s.head.Total = calls.Measure{Profile: s.p, Type: s.after}.Total()
 	s.headBefore.Total = calls.Measure{Profile: s.p, Type: s.before}.Total()
+	s.head.Left = leftOf(rest, s.after, s.head.Total)
+	s.headBefore.Left = leftOf(rest, s.before, s.headBefore.Total)
 	s.named = rest.Functions
 	if s.p, err = calls.GroupBy(rest, q.By); err != nil {
 		return nil, err
@@ -103,6 +105,10 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 		h.Notes.Add(fmt.Sprintf("before is scaled by %s, from %s to %s", unit.Number(s.ratio),
 			unit.Label(was.Total, h.Unit), unit.Label(h.Total, h.Unit)))
 		was.Total, was.Scaled = h.Total, true
+		if was.Left != nil {
+			left := s.scaled(*was.Left)
+			was.Left = &left
+		}
 	}
 	return s, nil
 }

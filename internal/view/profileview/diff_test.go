@@ -191,6 +191,46 @@ func TestDiffNotes(t *testing.T) {
 	}
 }
 
+// TestLeft checks what heads say that filters leave of a total.
+func TestLeft(t *testing.T) {
+	left := func(h *report.Head) string {
+		if h.Left == nil {
+			return fmt.Sprint(h.Total)
+		}
+		return fmt.Sprintf("%d of %d", *h.Left, h.Total)
+	}
+	now, was := folded(t, "main;a 6\nmain;b 2\n"), folded(t, "main;a 1\nmain;b 2\nmain;c 1\n")
+	for _, tt := range []struct{ q, now, was string }{
+		{"top", "8", "4"},
+		{"top focus=main", "8", "4"},
+		{"top focus=a$", "6 of 8", "1 of 4"},
+		{"top ignore=c", "8", "3 of 4"},
+		{"top focus=nothing", "0 of 8", "0 of 4"},
+		{"top focus=b hide=main", "2 of 8", "2 of 4"},
+		{"top focus=a$ relative", "6", "1"},
+		{"top focus=a$ normalize", "6 of 8", "2 of 8"}, // before is scaled by 2
+	} {
+		q := parse(t, tt.q)
+		r, err := Top(recorded(now, was), q)
+		if err != nil {
+			t.Fatal(tt.q, err)
+		}
+		both := r.(*report.Top)
+		if now, was := left(&both.Head), left(both.Before); now != tt.now || was != tt.was {
+			t.Errorf("%s: %s, and %s before; want %s and %s", tt.q, now, was, tt.now, tt.was)
+		}
+		if q.Normalize {
+			continue
+		}
+		if r, err = Top(recorded(now), q); err != nil {
+			t.Fatal(tt.q, err)
+		}
+		if got := left(&r.(*report.Top).Head); got != tt.now {
+			t.Errorf("%s: %s alone, want %s", tt.q, got, tt.now)
+		}
+	}
+}
+
 // TestDiffMetric checks that the sample type is that of the new side, also where the base has others.
 func TestDiffMetric(t *testing.T) {
 	after, before := oneSample(t, "", 0, "a", "b", "c"), oneSample(t, "", 0, "x", "c", "b")

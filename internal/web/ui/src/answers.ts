@@ -773,6 +773,7 @@ export interface Head {
   time_nanos?: number;
   duration_nanos?: number;
   total: number;
+  left?: number;
   scaled?: boolean;
   by?: string;
   filters?: string[];

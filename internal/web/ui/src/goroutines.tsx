@@ -1,12 +1,12 @@
 // Goroutines in groups that have one stack: how many there are, what they wait for and since when, and which became more.
 
 import { useState } from "preact/hooks";
-import { GoroutineGroup, Goroutines } from "./api";
+import { GoroutineGroup, Goroutines, Head } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { count, percent, value } from "./format";
 import { clearSearch, useKeys } from "./keys";
 import { exactly, short } from "./names";
-import { Bar, Link, Notes, Nothing, Problem } from "./parts";
+import { Bar, Link, Notes, Nothing, Problem, leftOf } from "./parts";
 import { get, go, href, put, to } from "./state";
 import { matcher, searchRule } from "./search";
 
@@ -34,12 +34,13 @@ export function GoroutinesView() {
   const waits = data.groups.some((g) => g.wait_most_ns);
   const creators = data.groups.some((g) => g.creator); // profiles do not know them, dumps do
   const compares = data.before !== undefined;
-  const d = compares ? data.total - data.before!.total : 0;
+  const d = compares ? leftOf(data) - leftOf(data.before!) : 0;
+  const counted = (h: Head) => `${h.left === undefined ? "" : `${count(h.left)} of `}${count(h.total)}`;
   return (
     <div class="main page scrolls goroutines" tabIndex={0} role="region" aria-label="Goroutines">
       <div class="hero">
-        <p class="big">{count(data.total)} <span>{data.total === 1 ? "goroutine" : "goroutines"}, in {count(places)} {places === 1 ? "place" : "places"}</span></p>
-        {compares && <p>{d !== 0 && <span class={d > 0 ? "more" : "less"}>{d > 0 ? "+" : ""}{count(d)}</span>} <span class="quiet">{d === 0 ? "as many as" : `against ${count(data.before!.total)}`} {data.first_ns ? `in the first goroutine profile, taken ${value(data.first_ns, "nanoseconds")} after the start` : "before"}</span></p>}
+        <p class="big">{counted(data)} <span>{data.total === 1 ? "goroutine" : "goroutines"}, in {count(places)} {places === 1 ? "place" : "places"}</span></p>
+        {compares && <p>{d !== 0 && <span class={d > 0 ? "more" : "less"}>{d > 0 ? "+" : ""}{count(d)}</span>} <span class="quiet">{d === 0 ? "as many as" : `against ${counted(data.before!)}`} {data.first_ns ? `in the first goroutine profile, taken ${value(data.first_ns, "nanoseconds")} after the start` : "before"}</span></p>}
         <p class="quiet">{[...states].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 6).map(([s, n]) => `${count(n)} ${s}`).join(" · ")}</p>
       </div>
       {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}

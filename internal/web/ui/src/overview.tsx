@@ -5,7 +5,7 @@ import { asked, baseOf, metricOf, recordingOf, useAnswer, useApp, waiting } from
 import { Findings } from "./findings";
 import { count, duration, moment, percent, busyCores, unitOf, value } from "./format";
 import { exactly, nameOf, short, shortest } from "./names";
-import { Bar, Delta, Dot, Link, Nothing, Notes, Problem } from "./parts";
+import { Bar, Delta, Dot, Link, Nothing, Notes, Problem, amountOf, leftOf } from "./parts";
 import { RequestsInSight } from "./requests";
 import { SymptomList, useSymptoms } from "./symptoms";
 import { State, go, href, put, to } from "./state";
@@ -25,7 +25,8 @@ export function OverviewView() {
   if (!flat.data) return <div class="blank" aria-busy="true" />;
   const d = flat.data;
   const hottest = d.rows?.[0];
-  const cores = d.cores ?? 0;
+  const filtered = d.left !== undefined;
+  const cores = d.cores ?? 0; // of all, whatever the filters leave
   const facts: [string, string][] = [];
   const fact = (name: string, text: string | undefined) => { if (text) facts.push([name, text]); };
   fact("recording", rec?.ref);
@@ -39,12 +40,13 @@ export function OverviewView() {
   return (
     <div class="main page scrolls overview" tabIndex={0} role="region" aria-label="Overview">
       <div class="hero">
-        <p class="big">{value(d.total, d.unit)} <span>{d.metric}</span></p>
-        {d.before && <p>before: {value(d.before.total, d.unit)}, <Delta from={d.before.total} to={d.total} unit={d.unit} /> <span class="quiet" title={baseOf(app)}>against {shortest(baseOf(app), session.recordings)}</span></p>}
+        <p class="big">{amountOf(d)} <span>{d.metric}</span></p>
+        {d.before && <p>before: {amountOf(d.before)}, <Delta from={leftOf(d.before)} to={leftOf(d)} unit={d.unit} /> <span class="quiet" title={baseOf(app)}>against {shortest(baseOf(app), session.recordings)}</span></p>}
         <p class="quiet">
-          {d.duration_nanos ? `in ${duration(d.duration_nanos)}` : ""}
-          {cores > 0 ? `, ${cores > 1 ? busyCores(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
-          {hottest && <>{d.duration_nanos ? " · " : ""}hottest function: <b>{short(nameOf(hottest))}</b>, flat {percent(hottest.flat, d.total)}</>}
+          {filtered && value(leftOf(d), d.unit)}
+          {d.duration_nanos ? `${filtered ? " " : ""}in ${duration(d.duration_nanos)}` : ""}
+          {cores > 0 && !filtered ? `, ${cores > 1 ? busyCores(cores) + " cores" : percent(cores, 1) + " of one core"}` : ""}
+          {hottest && <>{d.duration_nanos || filtered ? " · " : ""}hottest function: <b>{short(nameOf(hottest))}</b>, flat {percent(hottest.flat, d.total)}</>}
         </p>
       </div>
       <Notes notes={[...(rec?.notes ?? []), ...(d.notes ?? []).filter((n) => !rec?.notes?.includes(n))]} />

@@ -4,7 +4,7 @@ import { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AnyFrame, Failure, Head, Origin, remarks } from "./api";
 import { expectCallers, useApp } from "./data";
-import { growth, percent, signed } from "./format";
+import { growth, percent, signed, value } from "./format";
 import { originNames } from "./colors";
 import { exactly, functionOf, short } from "./names";
 import { State, add, get, go, put, state, steps, to } from "./state";
@@ -260,6 +260,12 @@ export function Toast() {
   }, []);
   return <div class={"toast" + (text ? " shown" : "")} role="status">{text}</div>;
 }
+
+/** leftOf returns what filters leave of a total. */
+export const leftOf = (h: Head): number => h.left ?? h.total;
+
+/** amountOf prints a total, and with filters which share of it they leave. */
+export const amountOf = (h: Head): string => (h.left === undefined ? "" : `${percent(h.left, h.total)} of `) + value(h.total, h.unit);
 
 /** Delta prints how something changed: by how much, and by what share of what it was. */
 export function Delta({ from, to: now, unit, chosen }: { from: number; to: number; unit: string; chosen?: string }) {

@@ -10,7 +10,7 @@ import { asked, profiled, shows, timed, useAnswer, useApp } from "./data";
 import { count, busyCores, value } from "./format";
 import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
-import { Link, Message, Notes, Problem } from "./parts";
+import { Link, Message, Notes, Problem, amountOf } from "./parts";
 import { state as current, get, go, href, put, to } from "./state";
 import { PaletteContext } from "./theme";
 
@@ -410,7 +410,7 @@ function Ranking() {
   const { data, error, waiting } = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "flat"], ["limit", "10"]));
   if (error && !waiting) return <section class="card"><Problem error={error} /></section>;
   if (!data) return <section class="card" aria-busy="true" />;
-  const rows = <Rows title={`${value(data.total, data.unit)} ${data.metric} in ${at === "" ? "all of the run" : "this time"}`} doc="flat: what functions cost without what they call" top={data} of={(r) => r.flat} more={to(app.state, "top")} />;
+  const rows = <Rows title={`${amountOf(data)} ${data.metric} in ${at === "" ? "all of the run" : "this time"}`} doc="flat: what functions cost without what they call" top={data} of={(r) => r.flat} more={to(app.state, "top")} />;
   return at === "" ? rows : <div class="ran">{rows}<Notes notes={data.notes} /></div>;
 }
 
