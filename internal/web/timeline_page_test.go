@@ -152,7 +152,7 @@ func TestPageTimelineShortRange(t *testing.T) {
 			t.Errorf("between two measurements the charts say %q, want %q", got, want)
 		}
 	}
-	if got := p.text(".cards"); !strings.Contains(got, "nothing was measured within this time") {
+	if got := p.text(".cards"); !strings.Contains(got, "no measurement lies within this time") {
 		t.Errorf("of values it says %q", got)
 	}
 }

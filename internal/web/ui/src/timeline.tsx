@@ -423,20 +423,21 @@ function Values({ run, brush }: { run: Run; brush: Brush }): ComponentChildren {
   return (
     <section class="card">
       <h2>Values</h2>
-      {n === 0 && <p class="quiet">nothing was measured within this time; the charts draw lines between the measurements before and after it</p>}
-      <div class="values" tabIndex={0} role="region" aria-label="Values">
-        <table class="plain">
-          <thead><tr><th scope="col" class="num">at</th>{columns.map(([name]) => <th scope="col" class="num">{name}</th>)}</tr></thead>
-          <tbody>
-            {rows.map((p) => (
-              <tr key={p.at_ns}>
-                <td class="num">{span(Math.round(p.at_ns / 1e6) * 1e6)}</td>
-                {columns.map(([, key, print, rate]) => <td class="num">{p[key] === undefined && !rate ? "–" : print(p[key] ?? 0)}</td>)}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      {n === 0 ? <p class="quiet">no measurement lies within this time; the charts join those before and after it</p> : (
+        <div class="values" tabIndex={0} role="region" aria-label="Values">
+          <table class="plain">
+            <thead><tr><th scope="col" class="num">at</th>{columns.map(([name]) => <th scope="col" class="num">{name}</th>)}</tr></thead>
+            <tbody>
+              {rows.map((p) => (
+                <tr key={p.at_ns}>
+                  <td class="num">{span(Math.round(p.at_ns / 1e6) * 1e6)}</td>
+                  {columns.map(([, key, print, rate]) => <td class="num">{p[key] === undefined && !rate ? "–" : print(p[key] ?? 0)}</td>)}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
     </section>
   );
 }
