@@ -64,7 +64,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		a.Profile = rest
 	}
 	a.head.Total = a.Total()
-	if !q.Mean { // the mean of some may be more than that of all
+	if len(q.Steps) > 0 && !q.Mean { // the mean of some may be more than that of all
 		a.head.Left = leftOf(rest, k, a.head.Total)
 	}
 	if a.Profile, err = calls.GroupBy(rest, q.By); err != nil {

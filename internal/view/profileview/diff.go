@@ -85,8 +85,10 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	}
 	s.head.Total = calls.Measure{Profile: s.p, Type: s.after}.Total()
 	s.headBefore.Total = calls.Measure{Profile: s.p, Type: s.before}.Total()
-	s.head.Left = leftOf(rest, s.after, s.head.Total)
-	s.headBefore.Left = leftOf(rest, s.before, s.headBefore.Total)
+	if len(q.Steps) > 0 {
+		s.head.Left = leftOf(rest, s.after, s.head.Total)
+		s.headBefore.Left = leftOf(rest, s.before, s.headBefore.Total)
+	}
 	s.named = rest.Functions
 	if s.p, err = calls.GroupBy(rest, q.By); err != nil {
 		return nil, err
