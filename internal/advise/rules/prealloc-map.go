@@ -81,7 +81,15 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 	} else {
 		t = made.Args[0]
 	}
-	if outer := merges(p.Func, decl, over); outer != nil {
+	outer := merges(p.Func, decl, over)
+	var in ast.Node = loop
+	if outer != nil {
+		in = outer
+	}
+	if !onlyFilled(p.Func, in, m) {
+		f.NoFix = missing.LoopUses.Of(m.Name())
+		f.Advice = "make it with room for the usual number of entries"
+	} else if outer != nil {
 		n := p.LocalName("n")
 		f.Fixes = p.Fix(report.Mechanical, "make it with room for all entries of all of them",
 			edit.Before(decl, fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += len(%s)\n}\n", n, p.Src(over.X), p.Src(outer.X), n, p.Src(over.X))),
@@ -94,6 +102,23 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 		f.NoFix = missing.CountMayDiffer.Of(n, m.Name())
 	}
 	p.Report(st, c, f)
+}
+
+// onlyFilled reports whether a loop does nothing with a map but look up entries, set them and count them. To clear a map or to go through it takes
+// longer the more room it has, and another one in its place has fewer entries.
+func onlyFilled(f *code.Func, loop ast.Node, m *types.Var) bool {
+	return !slices.ContainsFunc(f.Uses(m), func(id *ast.Ident) bool {
+		if !code.Within(id, loop) {
+			return false
+		}
+		switch up := f.Parent(id).(type) {
+		case *ast.IndexExpr:
+			return up.X != ast.Expr(id)
+		case *ast.CallExpr:
+			return f.Builtin(up, "len") == nil
+		}
+		return true
+	})
 }
 
 // merges returns the loop around a loop that goes through each of its elements in turn, from their beginning to their end, where how

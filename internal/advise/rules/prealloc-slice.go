@@ -65,6 +65,11 @@ func grownSlice(p *advise.Pass, g *growth) {
 		f.Claim += "; not every round appends, so it is not known how many there will be"
 		f.Advice = "if most rounds append, make room for " + map[bool]string{true: n, false: "all of them"}[ok] + "; else for what is usual"
 	}
+	if restarted(p, g) {
+		f.Claim = fmt.Sprintf("append makes a larger array again and again, and copies %s each time; the loop also changes it in other ways, so the number of iterations does not say how long it gets", g.s.Name())
+		f.Advice = "make room for the usual length where it starts; or start it with [:0], where nobody keeps the array"
+		f.Risk = "some of the room is not needed; who keeps a slice of an array that is used again sees its elements change"
+	}
 	if !p.Worth(c) {
 		p.Report(worst, c, f)
 		return

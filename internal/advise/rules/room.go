@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
@@ -38,6 +39,35 @@ func (g *growth) perRound(p *advise.Pass) (n int) {
 		}
 	}
 	return n
+}
+
+// restarted reports whether the loop gives the slice another value than that of append to it: it may make many short lists in place of one.
+func restarted(p *advise.Pass, g *growth) bool { return lists.Restarted(p.Func, g.loop, g.s) }
+
+// endsWith reports whether a loop may be left with what it has added to a variable until then, which may be little each time it is run.
+func endsWith(f *code.Func, body *ast.BlockStmt, v *types.Var) bool {
+	found := false
+	var walk func(n ast.Node, breaks bool)
+	walk = func(n ast.Node, breaks bool) {
+		ast.Inspect(n, func(m ast.Node) bool {
+			switch m := m.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.BranchStmt:
+				found = found || m.Tok == token.BREAK && (breaks || m.Label != nil) || m.Tok == token.GOTO
+			case *ast.ReturnStmt:
+				found = found || f.MentionsVar(m, v) || len(m.Results) == 0 && f.IsParamResult(v)
+			case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+				if m != n {
+					walk(m, false)
+					return false
+				}
+			}
+			return !found
+		})
+	}
+	walk(body, true)
+	return found
 }
 
 // worst returns the statement that costs most, what all of them do, and the others.
@@ -71,6 +101,12 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	at := p.Statement(g.loop)
 	if !ok || at == nil {
 		return p.No(missing.CountUnknown)
+	}
+	if restarted(p, g) {
+		return p.No(missing.LoopRestarts, g.s.Name())
+	}
+	if endsWith(p.Func, g.body, g.s) {
+		return p.No(missing.LoopMayEnd, n)
 	}
 	all := g.perRound(p)
 	if !strings.HasPrefix(n, "len(") && (all == 0 || loops.Returns(g.body)) {
@@ -197,7 +233,7 @@ func roomOfAll(p *advise.Pass, g *growth, decl ast.Stmt) (sum string, n int) {
 		}
 		rounds, _, known := loops.AtMost(p.Func, st)
 		each := h.perRound(p)
-		if !known || each == 0 || !strings.HasPrefix(rounds, "len(") || !stableFrom(p, st, decl) {
+		if !known || each == 0 || restarted(p, h) || !strings.HasPrefix(rounds, "len(") || !stableFrom(p, st, decl) {
 			return "", 0
 		}
 		if each > 1 {
@@ -341,7 +377,7 @@ func countedFirst(p *advise.Pass, g *growth) ([]report.Fix, bool) {
 	if _, _, ok := loops.AtMost(p.Func, g.loop); !ok || flow.Assigns(p.Func, outer.Body, func(o types.Object) bool { return o == row }) {
 		return nil, false
 	}
-	if len(lists.AppendsIn(p.Func, outer.Body)) > 0 {
+	if len(lists.AppendsIn(p.Func, outer.Body)) > 0 || lists.Restarted(p.Func, outer, g.s) {
 		return nil, false
 	}
 	n := p.LocalName("n")

@@ -93,6 +93,8 @@ func filled(p *advise.Pass, st *ast.AssignStmt, call *ast.CallExpr, x *types.Var
 	switch {
 	case !known || !strings.HasPrefix(n, "len("):
 		f.NoFix = missing.EntriesUnknown.Of()
+	case emptied(p.Func, loop.Body, x):
+		f.NoFix = missing.LoopRestarts.Of(x.Name())
 	case !here:
 		f.NoFix = missing.CountMayDiffer.Of(n, x.Name())
 	case p.Worth(c):

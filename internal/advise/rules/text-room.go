@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
@@ -13,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/loops"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -103,7 +105,7 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 			f.Also = append(f.Also, w)
 		}
 	}
-	if n := roomForWrites(p.Func, decl, writes); n != "" {
+	if n := roomForWrites(p.Func, b, decl, writes); n != "" {
 		f.Fixes = p.Fix(report.Mechanical, "make room for as long a text as there is to read", edit.After(decl, fmt.Sprintf("\n%s.Grow(%s)", b.Name(), n)))
 	}
 	if n := roomFor(usualSize(p, writes, growingBuffer, byGrowing, halfOfGrowing)); n > 0 {
@@ -147,13 +149,16 @@ func isNewBuffer(f *code.Func, decl ast.Stmt, value ast.Expr) bool {
 
 // roomForWrites returns how long the text is that a loop with writes in it goes through, if there is one. How long others are that the function is
 // given says little: what it makes of them may be a small part.
-func roomForWrites(f *code.Func, decl ast.Stmt, writes []*ast.CallExpr) string {
+func roomForWrites(f *code.Func, b *types.Var, decl ast.Stmt, writes []*ast.CallExpr) string {
 	there := func(e ast.Expr) bool {
 		v := f.Local(e)
 		return v != nil && v.Pos() < decl.Pos() && (kind.IsString(v.Type()) || kind.IsBytes(v.Type()))
 	}
 	for _, w := range writes {
 		for l := f.Loop(w); l != nil && l.Pos() > decl.Pos(); l = f.Loop(l) {
+			if emptied(f, l, b) || endsWith(f, loops.BodyOf(l), b) {
+				return ""
+			}
 			switch l := l.(type) {
 			case *ast.RangeStmt:
 				if there(l.X) {
@@ -172,4 +177,23 @@ func roomForWrites(f *code.Func, decl ast.Stmt, writes []*ast.CallExpr) string {
 		}
 	}
 	return ""
+}
+
+// emptied reports whether a loop starts a Builder, a Buffer or another collection anew, so that it never has all that the loop adds.
+func emptied(f *code.Func, loop ast.Node, b *types.Var) bool {
+	return slices.ContainsFunc(f.Uses(b), func(id *ast.Ident) bool {
+		if !code.Within(id, loop) {
+			return false
+		}
+		switch up := f.Parent(id).(type) {
+		case *ast.AssignStmt:
+			return slices.Contains(up.Lhs, ast.Expr(id))
+		case *ast.StarExpr:
+			st, ok := f.Parent(up).(*ast.AssignStmt)
+			return ok && slices.Contains(st.Lhs, ast.Expr(up))
+		case *ast.SelectorExpr:
+			return slices.Contains([]string{"Reset", "Truncate", "Clear", "Empty", "Init", "WriteTo"}, strings.ToUpper(up.Sel.Name[:1])+up.Sel.Name[1:])
+		}
+		return false
+	})
 }

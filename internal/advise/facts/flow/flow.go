@@ -296,6 +296,24 @@ func Assigns(f *code.Func, in ast.Node, is func(types.Object) bool) bool {
 	return found
 }
 
+// ByAddress reports whether the address of a variable is taken where it is named, be it for a method.
+func ByAddress(f *code.Func, id *ast.Ident) bool {
+	switch up := f.Parent(id).(type) {
+	case *ast.UnaryExpr:
+		return up.Op == token.AND
+	case *ast.SelectorExpr:
+		s := f.Info().Selections[up]
+		if s == nil || s.Kind() != types.MethodVal {
+			return false
+		}
+		recv := s.Obj().(*types.Func).Signature().Recv()
+		_, pointer := types.Unalias(recv.Type()).(*types.Pointer)
+		_, is := types.Unalias(s.Recv()).(*types.Pointer)
+		return pointer && !is
+	}
+	return false
+}
+
 // Captured reports whether a variable is used in a function literal inside of a node.
 func Captured(f *code.Func, v types.Object, in ast.Node) bool {
 	found := false

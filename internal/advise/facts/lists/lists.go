@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
@@ -99,6 +100,32 @@ func Added(f *code.Func, st *ast.AssignStmt) []ast.Expr {
 		return nil
 	}
 	return call.Args[1:]
+}
+
+// Restarted reports whether a node gives a slice another value than that of append to it, or may do so by its address. How long it gets is
+// not known then.
+func Restarted(f *code.Func, in ast.Node, s *types.Var) bool {
+	return slices.ContainsFunc(f.Uses(s), func(id *ast.Ident) bool {
+		if !code.Within(id, in) {
+			return false
+		}
+		switch up := f.Parent(id).(type) {
+		case *ast.AssignStmt:
+			return slices.Contains(up.Lhs, ast.Expr(id)) && !appends(f, up, s)
+		case *ast.RangeStmt:
+			return up.Key == ast.Expr(id) || up.Value == ast.Expr(id)
+		}
+		return flow.ByAddress(f, id)
+	})
+}
+
+// appends reports whether a statement appends to a slice, be it another list: s = append(s, …).
+func appends(f *code.Func, st *ast.AssignStmt, s *types.Var) bool {
+	if len(st.Lhs) != 1 || len(st.Rhs) != 1 {
+		return false
+	}
+	call := f.Builtin(st.Rhs[0], "append")
+	return call != nil && f.Local(call.Args[0]) == s
 }
 
 // HasRoom reports whether the first value of a slice was made with room.

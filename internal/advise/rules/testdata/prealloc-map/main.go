@@ -69,7 +69,44 @@ func squares(n int) map[int]int {
 	return m
 }
 
+// Each group is small, so to clear a map with room for all of them takes longer than to fill it.
+func groups(list []string) (n int) {
+	seen := map[string]bool{}
+	for _, s := range list {
+		seen[s] = true // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+		if s == "" {
+			n += len(seen)
+			clear(seen)
+		}
+	}
+	return n
+}
+
+func several(list []string) (out []map[string]int) {
+	m := make(map[string]int)
+	for i, s := range list {
+		m[s] = i // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+		if s == "" {
+			out = append(out, m)
+			m = make(map[string]int)
+		}
+	}
+	return out
+}
+
+func walked(list []string) (n int) {
+	m := make(map[string]int)
+	for _, s := range list {
+		m[s] = len(s) // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+		for _, k := range m {
+			n += k
+		}
+	}
+	return n
+}
+
 func main() {
+	fmt.Println(groups([]string{"a", "", "b"}), several([]string{"a", "", "b"}), walked([]string{"a", "bc"}))
 	fmt.Println((&entry{map[string]int{"a": 1}}).copied(), squares(3), squares(-1))
 	fmt.Println(merged(), merged(map[string]int{"a": 1}, nil, map[string]int{"b": 2, "a": 3}), some([][]string{{"a"}, nil, {"b", "c"}}))
 	list := []string{"a", "b", "a"}

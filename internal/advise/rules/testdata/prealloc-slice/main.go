@@ -198,7 +198,100 @@ func shifted(text string) string {
 	return string(out)
 }
 
+// Each line gets room for a few, and not for all of them.
+func lines(in []int) (out [][]int) {
+	var line []int
+	for _, x := range in {
+		line = append(line, x) // cost: runtime.growslice; want
+		if x == 0 {
+			out = append(out, line)
+			line = nil
+		}
+	}
+	return append(out, line)
+}
+
+func someOfLines(in []int) (out []int) {
+	var line []int
+	for _, x := range in {
+		switch {
+		case x == 0:
+			out = append(out, len(line))
+			line = line[:0]
+		case x > 0:
+			line = append(line, x) // cost: runtime.growslice; want
+		}
+	}
+	return out
+}
+
+func byAddress(in []int) (out []int) {
+	line := []int{}
+	for _, x := range in {
+		line = append(line, x) // cost: runtime.growslice; want
+		if x == 0 {
+			cut(&line)
+		}
+	}
+	return line
+}
+
+func cut(list *[]int) { *list = nil }
+
+func rows(in [][]int) (out [][]int) {
+	var line []int
+	for _, row := range in {
+		for _, x := range row {
+			line = append(line, x+1) // cost: runtime.growslice; want
+		}
+		if len(line) > 2 {
+			out, line = append(out, line), nil
+		}
+	}
+	return append(out, line)
+}
+
+// A loop that ends early makes a short list each time.
+func words(in []int) (out [][]int) {
+	for len(in) > 0 {
+		n := 0
+		var word []int
+		for _, x := range in {
+			n++
+			if x == 0 {
+				break
+			}
+			word = append(word, x) // cost: runtime.growslice; want
+		}
+		out, in = append(out, word), in[n:]
+	}
+	return out
+}
+
+func word(in []int) []int {
+	var word []int
+	for _, x := range in {
+		if x == 0 {
+			return word
+		}
+		word = append(word, x) // cost: runtime.growslice; want
+	}
+	return word
+}
+
+// What is assigned to an element leaves the slice as long as it is.
+func marked(in []int) []int {
+	var out []int
+	for i, x := range in {
+		out = append(out, x) // cost: runtime.growslice; want
+		out[i/2] = -x
+	}
+	return out
+}
+
 func main() {
+	fmt.Println(lines([]int{1, 0, 2, 3, 0}), someOfLines([]int{1, 0, 2, 3, 0}), byAddress([]int{1, 0, 2}), rows([][]int{{1}, {2, 3}, {4}}), marked([]int{1, 2, 3}))
+	fmt.Println(words([]int{1, 0, 2, 3}), word([]int{1, 0, 2, 3}))
 	fmt.Println(shifted(""), shifted("é"))
 	fmt.Println(taped("").next(), taped("é").next())
 	fmt.Println(twoLoops(nil, nil) == nil, twoLoops([]int{1}, map[int]bool{7: true}), nested([][]int{{1}, nil, {2, 3}}), kept([]int{1, 2, 3}))

@@ -40,6 +40,21 @@ func of(list []string) *set[string] {
 	return out
 }
 
+func (s *set[T]) clear() { clear(*s) }
+
+// A small set is cleared again and again.
+func groups(list []string) (n int) {
+	out := newSet[string]()
+	for _, v := range list {
+		out.add(v) // cost: main.(*set[...]).add runtime.mapassign internal/runtime/maps.(*table).grow; want
+		if v == "" {
+			n += len(*out)
+			out.clear()
+		}
+	}
+	return n
+}
+
 // upTo is not known to end.
 func upTo(c chan int) *set[int] {
 	out := newSet[int]()
@@ -65,6 +80,7 @@ func listOf(in []int) *list {
 }
 
 func main() {
+	fmt.Println(groups([]string{"a", "", "b"}))
 	a, b := of([]string{"a", "b", "c"}), of([]string{"b"})
 	c := make(chan int, 2)
 	c <- 1

@@ -65,7 +65,34 @@ func copied(s string) string {
 	return a.String() + b.String()
 }
 
+// A line is much shorter than the text.
+func lines(s string) (out []string) {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' {
+			out = append(out, b.String())
+			b.Reset()
+			continue
+		}
+		b.WriteRune(r) // cost: strings.(*Builder).WriteRune runtime.growslice runtime.mallocgc; want
+	}
+	return append(out, b.String())
+}
+
+func firstWord(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == ' ' {
+			break
+		}
+		b.WriteRune(r) // cost: strings.(*Builder).WriteRune runtime.growslice runtime.mallocgc; want
+	}
+	return b.String()
+}
+
 func main() {
+	fmt.Println(firstWord("a b"))
+	fmt.Println(lines("a\nbc\n"))
 	fmt.Println(copied("abc"))
 	fmt.Println(upper("abc", 2), quoted("x"), numbers([]int{1, 2}), roomy("é"), raw("") == nil)
 }
