@@ -265,6 +265,15 @@ func TestAdviceMatchesEscape(t *testing.T) {
 	}
 }
 
+// Nothing can write to the memory of a value in an interface.
+func TestAdviceForStoredCopy(t *testing.T) {
+	r := Remark{Kind: Heap, What: "key", Makes: Box, Flow: []Flow{{To: "{heap}", From: "{storage for key}", How: []Note{
+		{Expr: "key", Why: "spill"}, {Expr: "append(keys, key)", Why: "call parameter"}}}}}
+	if s := r.Story(); s.Cause != Stored || s.What != "a copy of key" || len(s.Break) == 0 || !strings.HasPrefix(s.Break[0], "store it by its own type") {
+		t.Errorf("%+v", s)
+	}
+}
+
 // parseLog reads one file of an optimization log.
 func parseLog(r io.Reader) (*Log, error) {
 	out := &Log{}

@@ -94,6 +94,8 @@ func (r *Remark) Story() Story {
 	case s.Cause == Sent:
 	case s.Cause == Returned && boxed:
 		s.Break = []string{"return the value by its own type instead of an interface"}
+	case s.Cause == Stored && boxed: // the memory of an interface value is never written to again
+		s.Break = []string{"store it by its own type instead of an interface", "convert it once and store that interface value each time"}
 	case r.Makes == Text:
 		s.Break = []string{"use the value without the conversion", "append to a reused buffer"}
 	case r.Makes == Sum:

@@ -32,13 +32,36 @@ var closurePerCall = &advise.Rule{
 			}
 			p.Report(lit, c, advise.Finding{
 				Title:  "closure allocated on every call",
-				Claim:  fmt.Sprintf("it captures %s, and is kept by somebody for all that the compiler knows, so it and what it changes are on the heap", strings.Join(captured, ", ")),
+				Claim:  fmt.Sprintf("it captures %s, and outlives the function, as far as the compiler knows, so it and what it changes are on the heap", strings.Join(captured, ", ")),
 				Advice: "make it a method, or give it what it needs as arguments; or make it once, and use it again",
 				Risk:   "what is captured is seen as it is when the function is called, arguments as they were before",
-				NoFix:  missing.LiteralMayKeep.Of(strings.Join(captured, ", ")),
+				NoFix:  keeperOf(p.Func, lit).Of(strings.Join(captured, ", ")),
 			})
 		})
 	},
+}
+
+// keeperOf says who may keep a function literal.
+func keeperOf(f *code.Func, lit *ast.FuncLit) missing.Fact {
+	var n ast.Node = lit
+	for {
+		switch up := f.Parent(n).(type) {
+		case *ast.ParenExpr:
+			n = up
+			continue
+		case *ast.CallExpr:
+			if f.Info().Types[up.Fun].IsType() {
+				n = up
+				continue
+			}
+			if f.Builtin(up, "append") == nil {
+				return missing.LiteralMayKeep
+			}
+		case *ast.ReturnStmt:
+			return missing.LiteralReturned
+		}
+		return missing.LiteralStored
+	}
 }
 
 // allocatesElse reports whether something else on the first line of a literal may allocate.

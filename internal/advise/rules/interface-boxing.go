@@ -26,6 +26,9 @@ var interfaceBoxing = &advise.Rule{
 			if p.Info().Types[call.Fun].IsType() || fn != nil && fn.Pkg() != nil && slices.Contains([]string{"fmt", "log", "log/slog", "errors", "reflect", "sort"}, fn.Pkg().Path()) {
 				return // of which other rules speak
 			}
+			if p.Info().Types[call.Fun].IsBuiltin() && p.Builtin(call, "append") == nil {
+				return // nobody can change panic or delete
+			}
 			sig, ok := p.TypeOf(call.Fun).(*types.Signature)
 			if !ok || lines[p.Line(call.Lparen)] {
 				return
@@ -45,13 +48,21 @@ var interfaceBoxing = &advise.Rule{
 			}
 			lines[p.Line(call.Lparen)] = true
 			name := p.Src(call.Fun)
-			p.Report(call, c, advise.Finding{
+			f := advise.Finding{
 				Title:  "values moved to the heap for an interface",
 				Claim:  fmt.Sprintf("%s takes an interface, so %s is copied to the heap for each call", name, strings.Join(what, ", ")),
 				Advice: "pass a pointer to an existing value, or make the function generic, or write one for each type",
 				Risk:   "the callee sees later changes through the pointer",
 				NoFix:  missing.OtherSignatureOf.Of(name, strings.Join(what, ", ")),
-			})
+			}
+			if p.Builtin(call, "append") != nil {
+				list := p.Src(call.Args[0])
+				f.Claim = fmt.Sprintf("the elements of %s are interfaces, so %s is copied to the heap each time", list, strings.Join(what, ", "))
+				f.Advice = "where all elements have one type, make it the type of the elements; or store pointers to existing values"
+				f.Risk = "who reads an element sees later changes through the pointer"
+				f.NoFix = missing.InterfaceElements.Of(list)
+			}
+			p.Report(call, c, f)
 		})
 	},
 }

@@ -57,7 +57,14 @@ func sortedList(p *advise.Pass, call *ast.CallExpr, stable bool) []report.Fix {
 	if x, to := p.Conversion(ast.Unparen(list)); x != nil {
 		list, t = x, to
 	}
+	ptr, points := types.Unalias(t).(*types.Pointer)
+	if points {
+		t = ptr.Elem()
+	}
 	named, ok := types.Unalias(t).(*types.Named)
+	if ok && points {
+		_, ok = named.Underlying().(*types.Struct)
+	}
 	if !ok {
 		return p.No(missing.TypeAtRunTime, p.Src(list))
 	}
@@ -68,7 +75,7 @@ func sortedList(p *advise.Pass, call *ast.CallExpr, stable bool) []report.Fix {
 			if !ok || decl.Recv == nil || decl.Body == nil {
 				continue
 			}
-			if fn, ok := p.Info().Defs[decl.Name].(*types.Func); ok && types.Identical(fn.Signature().Recv().Type(), named) {
+			if fn, ok := p.Info().Defs[decl.Name].(*types.Func); ok && receives(fn, named, points) {
 				methods[decl.Name.Name] = decl
 			}
 		}
@@ -77,6 +84,8 @@ func sortedList(p *advise.Pass, call *ast.CallExpr, stable bool) []report.Fix {
 	switch {
 	case less == nil || swap == nil || length == nil || len(less.Recv.List[0].Names) == 0:
 		return p.No(missing.MethodsElsewhere, named.Obj().Name())
+	case inField(p.Func, swap):
+		return p.No(missing.ListInField, named.Obj().Name())
 	case !swaps(p.Func, swap):
 		return p.No(missing.SwapDoesMore, named.Obj().Name())
 	case !countsAll(p.Func, length):
@@ -85,17 +94,48 @@ func sortedList(p *advise.Pass, call *ast.CallExpr, stable bool) []report.Fix {
 	return sortedSlice(p, call, list, less.Recv.List[0].Names[0], less.Type, less.Body, stable)
 }
 
+// receives reports whether a function is a method of a type, or where a pointer to it is sorted, of that.
+func receives(fn *types.Func, t types.Type, points bool) bool {
+	recv := types.Unalias(fn.Signature().Recv().Type())
+	if ptr, ok := recv.(*types.Pointer); ok && points {
+		recv = ptr.Elem()
+	}
+	return types.Identical(recv, t)
+}
+
+// inField reports whether a method of a struct, or of a pointer to one, swaps two elements of a field.
+func inField(f *code.Func, m *ast.FuncDecl) bool {
+	if len(m.Body.List) != 1 {
+		return false
+	}
+	st, ok := m.Body.List[0].(*ast.AssignStmt)
+	if !ok || len(st.Lhs) == 0 {
+		return false
+	}
+	index, ok := ast.Unparen(st.Lhs[0]).(*ast.IndexExpr)
+	if !ok {
+		return false
+	}
+	field, ok := ast.Unparen(index.X).(*ast.SelectorExpr)
+	return ok && len(m.Recv.List[0].Names) > 0 && f.Info().ObjectOf(code.AsIdent(field.X)) == f.Info().Defs[m.Recv.List[0].Names[0]] && swapped(f, st, field)
+}
+
 // swaps reports whether a method does nothing but swap two elements.
 func swaps(f *code.Func, m *ast.FuncDecl) bool {
 	if len(m.Body.List) != 1 || len(m.Recv.List[0].Names) == 0 {
 		return false
 	}
 	st, ok := m.Body.List[0].(*ast.AssignStmt)
-	if !ok || st.Tok != token.ASSIGN || len(st.Lhs) != 2 || len(st.Rhs) != 2 {
+	return ok && swapped(f, st, m.Recv.List[0].Names[0])
+}
+
+// swapped reports whether a statement swaps two elements of a list.
+func swapped(f *code.Func, st *ast.AssignStmt, list ast.Expr) bool {
+	if st.Tok != token.ASSIGN || len(st.Lhs) != 2 || len(st.Rhs) != 2 {
 		return false
 	}
-	l, fieldL := element(f, st.Lhs[0], m.Recv.List[0].Names[0])
-	r, fieldR := element(f, st.Lhs[1], m.Recv.List[0].Names[0])
+	l, fieldL := element(f, st.Lhs[0], list)
+	r, fieldR := element(f, st.Lhs[1], list)
 	text := func(e ast.Expr) string { return types.ExprString(e) }
 	return l != nil && r != nil && l != r && fieldL == "" && fieldR == "" && text(st.Lhs[0]) == text(st.Rhs[1]) && text(st.Lhs[1]) == text(st.Rhs[0])
 }

@@ -11,7 +11,16 @@ func give(n int, p *pair) bool {
 		take(p) // cost:
 }
 
-func main() { fmt.Println(give(1000, &pair{})) }
+func listed(list []any, n int) []any {
+	return append(list, n) // cost: runtime.convT64 runtime.mallocgc; want
+}
+
+func without(set map[any]bool, n int) int {
+	delete(set, n) // cost: runtime.convT64 runtime.mallocgc
+	return len(set)
+}
+
+func main() { fmt.Println(give(1000, &pair{}), listed(nil, 2), without(map[any]bool{2: true}, 2)) }
 
 // A pointer needs no memory to be in an interface.
 func givePointer(p *pair) bool {

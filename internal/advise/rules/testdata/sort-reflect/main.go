@@ -35,6 +35,27 @@ func (f first) Len() int           { return min(2, len(f)) }
 func (f first) Less(i, j int) bool { return f[i].n < f[j].n }
 func (f first) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
 
+// These sort a field.
+type table struct {
+	list []item
+	up   bool
+}
+
+func (t table) Len() int           { return len(t.list) }
+func (t table) Less(i, j int) bool { return t.up && t.list[i].n < t.list[j].n }
+func (t table) Swap(i, j int)      { t.list[i], t.list[j] = t.list[j], t.list[i] }
+
+type tree struct{ list []item }
+
+func (t *tree) Len() int           { return len(t.list) }
+func (t *tree) Less(i, j int) bool { return t.list[i].n < t.list[j].n }
+func (t *tree) Swap(i, j int)      { t.list[i], t.list[j] = t.list[j], t.list[i] }
+
+func fields(list []item) {
+	sort.Sort(table{list, true}) // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(&tree{list})       // cost: sort.Sort sort.pdqsort; want
+}
+
 type odd []item // tells what it swaps
 
 func (o odd) Len() int           { return len(o) }
@@ -58,6 +79,7 @@ func main() {
 	sorted(list, words)
 	fmt.Println(list, words)
 	more(list)
+	fields(list)
 	fmt.Println(list)
 }
 
