@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/report"
 )
 
 // TestCallees looks each function up: a name that is in no library would never be found in a profile.
@@ -63,6 +64,34 @@ func TestCallees(t *testing.T) {
 			if strings.HasPrefix(k.prefix, earlier.prefix) {
 				t.Errorf("%s… is never found behind %s…", k.prefix, earlier.prefix)
 			}
+		}
+	}
+}
+
+// What a call of an unknown function does besides allocating cannot be saved.
+func TestUnknownCalleeSavesAllocation(t *testing.T) {
+	const src = `package main
+
+import "regexp/syntax"
+
+func main() {
+	for {
+		parse("a*") // cost: [cpu*100] runtime.usleep
+	}
+}
+
+func parse(s string) (any, error) {
+	return syntax.Parse(s, 0) // cost: [cpu*60] regexp/syntax.Parse regexp/syntax.parse, [cpu*40] regexp/syntax.Parse regexp/syntax.parse runtime.growslice, [alloc_space] regexp/syntax.Parse, [alloc_objects] regexp/syntax.Parse
+}
+`
+	all := adviseOn(t, src, nil)
+	i := slices.IndexFunc(all, func(f report.Finding) bool { return f.Rule == "hot-call" })
+	if i < 0 {
+		t.Fatalf("%+v", all)
+	}
+	for _, s := range all[i].Savings {
+		if s.Metric == "cpu" && s.Share != 0.2 {
+			t.Errorf("saves %g of all CPU; want 0.2", s.Share)
 		}
 	}
 }

@@ -24,6 +24,7 @@ var hotCall = &advise.Rule{
 	NoFix: missing.CanBeKept,
 	Find: func(p *advise.Pass) {
 		hotLines(p, func(n ast.Node, l *cost.Line) {
+			all := pool.InNew(p.Func, n) != nil || p.Startup(n) // the whole call can be saved
 			by := map[string]*cost.Cost{}
 			for _, c := range l.Chains {
 				if slices.ContainsFunc(c.Below, func(b string) bool { return symbol.IsLoopBody(b, p.Name) }) {
@@ -33,7 +34,11 @@ var hotCall = &advise.Rule{
 					if by[fn] == nil {
 						by[fn] = new(cost.Cost)
 					}
-					by[fn].Add(&c.Cost)
+					one := c.Cost
+					if !all && knownCallee(fn) == nil && !allocatesBelow(c) {
+						one[cost.CPU] = 0 // what else it does may be needed
+					}
+					by[fn].Add(&one)
 				}
 			}
 			most := ""
@@ -207,6 +212,15 @@ func knownCallee(fn string) *callee {
 func (k *callee) ofBytes() *callee {
 	words := strings.NewReplacer("strings", "byte slices", "string", "byte slice", "strings.Builder", "bytes.Buffer")
 	return &callee{k.prefix, words.Replace(k.title), words.Replace(k.claim), words.Replace(k.advice)}
+}
+
+// allocatesBelow reports whether samples are of allocating, with what growing and copying takes.
+func allocatesBelow(c *cost.Chain) bool {
+	return slices.ContainsFunc(c.Below, func(fn string) bool {
+		name, ok := strings.CutPrefix(fn, "runtime.")
+		return ok && slices.ContainsFunc([]string{"mallocgc", "newobject", "newarray", "growslice", "makeslice", "makemap", "makechan", "mapassign", "concatstring", "slicebytetostring", "stringtoslice", "rawstring",
+			"rawbyteslice", "convT", "gcAssist"}, func(leaf string) bool { return strings.HasPrefix(name, leaf) })
+	})
 }
 
 // talks reports whether a function is there to talk to somebody else, which costs what it costs.

@@ -20,8 +20,17 @@ func IsSized(fn string) bool {
 	return ok && kind != "" && size != "" && strings.Trim(size, "0123456789") == ""
 }
 
-// Short is the name of a function without the path of its package.
-func Short(fn string) string { return fn[strings.LastIndexByte(fn, '/')+1:] }
+// Short is the name of a function without the path of its package. What a module is called does not say its major version: rand.IntN is in
+// math/rand/v2.
+func Short(fn string) string {
+	slash := strings.LastIndexByte(fn, '/')
+	last := fn[slash+1:]
+	version, name, ok := strings.Cut(last, ".")
+	if number, is := strings.CutPrefix(version, "v"); ok && is && slash > 0 && number != "" && strings.Trim(number, "0123456789") == "" {
+		return fn[strings.LastIndexByte(fn[:slash], '/')+1:slash] + "." + name
+	}
+	return last
+}
 
 // ShortNames names functions without the paths of their packages.
 func ShortNames(fns []string) string {

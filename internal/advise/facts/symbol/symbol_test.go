@@ -13,6 +13,17 @@ func TestIsInit(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for fn, want := range map[string]string{
+		"math/rand/v2.IntN": "rand.IntN", "github.com/dlclark/regexp2/v2.(*Regexp).run": "regexp2.(*Regexp).run", "fmt.Sprint": "fmt.Sprint", "net/http.Get": "http.Get",
+		"gopkg.in/yaml%2ev3.Marshal": "yaml%2ev3.Marshal", "v2.f": "v2.f", "example.com/video.Play": "video.Play", "example.com/v.F": "v.F",
+	} {
+		if got := Short(fn); got != want {
+			t.Errorf("Short(%q) = %q; want %q", fn, got, want)
+		}
+	}
+}
+
 func TestIsInside(t *testing.T) {
 	for fn, want := range map[string]bool{
 		"main.run.func1": true, "example.com/m.(*T).M.func2.1": true, "main.run-range1": true, "main.run-range1-range1": true, "main.(*T).M-range2.func1": true,
