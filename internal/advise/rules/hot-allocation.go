@@ -36,7 +36,7 @@ var hotAllocation = &advise.Rule{
 			if copyForCaller(p.Func, n) && !mostly(p, &c) {
 				return
 			}
-			f := leafOf(p.Func, l, n)
+			f := leafOf(p, l, n)
 			if pool.InNew(p.Func, n) != nil && getters(p, l) != nil {
 				return // who calls Get is told
 			}
@@ -44,7 +44,7 @@ var hotAllocation = &advise.Rule{
 			if f != nil {
 				what = *f
 			}
-			if f == &leaves[0] && beginsWithRoom(p.Func, n) {
+			if f == growing && beginsWithRoom(p.Func, n) {
 				what.claim = "the initial capacity of the slice is too small: " + what.claim
 				what.advice = "raise the initial capacity if the usual or maximum length is known, or reuse a slice"
 			}
@@ -60,7 +60,7 @@ var hotAllocation = &advise.Rule{
 				what.title, what.claim = "memory allocated once", "the line runs once"
 			}
 			claim := what.claim
-			if few := p.Costs.Part(&c, cost.ObjectsMade) < p.Costs.Part(&c, cost.BytesMade)/10; few && c[cost.BytesMade] > 0 {
+			if (fewObjects(p, &c) || f == growing && appendsMade(p.Func, n)) && c[cost.BytesMade] > 0 {
 				claim = fmt.Sprintf("%s: %s of all bytes come from here", claim, unit.Share(p.Costs.Part(&c, cost.BytesMade)))
 			} else if c[cost.ObjectsMade] > 0 {
 				claim = fmt.Sprintf("%s: %s of all objects come from here, of %d bytes each", claim, unit.Share(p.Costs.Part(&c, cost.ObjectsMade)), c[cost.BytesMade]/c[cost.ObjectsMade])
@@ -117,8 +117,10 @@ func withHelpers(f *code.Func, l *cost.Line) *cost.Line {
 	return &out
 }
 
-// leafOf returns the leaf that takes most CPU below a line, or the one that the code on it shows, where only memory was profiled.
-func leafOf(f *code.Func, l *cost.Line, n ast.Node) *leaf {
+// leafOf returns the leaf that takes most CPU below a line, or the one that the code on it shows, where only memory was profiled. An element that
+// is allocated for append comes before the array of the list, unless CPU samples surely say otherwise.
+func leafOf(p *advise.Pass, l *cost.Line, n ast.Node) *leaf {
+	f := p.Func
 	var most *leaf
 	best := int64(0)
 	for i := range leaves {
@@ -130,15 +132,29 @@ func leafOf(f *code.Func, l *cost.Line, n ast.Node) *leaf {
 			most, best = &leaves[i], c[cost.CPU]
 		}
 	}
-	if most != nil {
+	e := shownLeaf(f, n, "")
+	if e == nil || most != nil && most != growing {
 		return most
 	}
-	if e := shownLeaf(f, n, ""); e != nil {
-		prefix := leafFor(f, e)
-		i := slices.IndexFunc(leaves, func(l leaf) bool { return l.prefix == prefix })
-		most = &leaves[i]
+	prefix := leafFor(f, e)
+	shown := &leaves[slices.IndexFunc(leaves, func(l leaf) bool { return l.prefix == prefix })]
+	if most == growing {
+		c, all := l.Sum(cost.Allocates(prefix)), l.Sum(allocating)
+		lead := float64(best - c[cost.CPU])
+		c.Add(&cost.Cost{cost.CPU: best})
+		if fewObjects(p, &all) || lead*lead > 4*p.Costs.Spread(&c, cost.CPU) {
+			return most
+		}
 	}
-	return most
+	return shown
+}
+
+// growing is what append does with the array of a list.
+var growing = &leaves[0]
+
+// fewObjects reports whether a cost is a much smaller part of all objects than of all bytes.
+func fewObjects(p *advise.Pass, c *cost.Cost) bool {
+	return p.Costs.Part(c, cost.ObjectsMade) < p.Costs.Part(c, cost.BytesMade)/10
 }
 
 // shownLeaf returns the first expression in a node that calls the leaf with a prefix, or any leaf if prefix is "", or nil. An element that is
@@ -162,6 +178,12 @@ func shownLeaf(f *code.Func, n ast.Node, prefix string) (found ast.Node) {
 		return found == nil
 	})
 	return found
+}
+
+// appendsMade reports whether a statement appends elements that it allocates: then most of its objects are those.
+func appendsMade(f *code.Func, n ast.Node) bool {
+	e := shownLeaf(f, n, "")
+	return e != nil && leafFor(f, e) != growing.prefix
 }
 
 // leafFor returns the leaf that a node calls, as far as it shows in the code.

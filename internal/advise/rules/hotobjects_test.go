@@ -205,3 +205,30 @@ func TestMostObjectsOfFewSamples(t *testing.T) {
 		}
 	}
 }
+
+// A few samples of append growing the list do not hide that the objects are its elements.
+func TestElementsOfAppend(t *testing.T) {
+	for cpu, want := range map[string]string{"[cpu] runtime.growslice": "slice allocated on every call", "[cpu*9] runtime.growslice": "slice grown by append"} {
+		src := `package main
+
+var keep [][]byte
+
+func more() {
+	keep = append(keep, make([]byte, 1024)) // cost: ` + cpu + ` runtime.mallocgc, [alloc_space*1000], [alloc_objects]
+}
+
+func main() {
+	for {
+		more() // cost: [cpu] runtime.usleep
+	}
+}
+`
+		found := adviseOn(t, src, func(m *madeProfile, _ string) {
+			m.Header.Period, m.Header.PeriodType = 1000, profile.ValueType{Type: "cpu", Unit: "nanoseconds"} // of one sample
+		})
+		i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Rule == "hot-allocation" })
+		if i < 0 || found[i].Title != want || strings.Contains(found[i].Claim, "of all objects") != (want != "slice grown by append") {
+			t.Errorf("%s: %+v; want %q", cpu, found, want)
+		}
+	}
+}
