@@ -412,7 +412,7 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		}
 		if err := r.prove(ctx, y); err != nil {
 			if ctx.Err() != nil {
-				x.Reason = y.cutShort()
+				x.Reason, x.Unfinished = y.cutShort(), true
 				r.out.Left = append(r.out.Left, x)
 				return ctx.Err()
 			}

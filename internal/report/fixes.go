@@ -47,6 +47,7 @@ type Fixed struct {
 	Risk        string         `json:"risk,omitempty"`       // risk that hone could not check
 	Missing     missing.Reason `json:"missing,omitzero"`     // why there is no patch
 	Reason      string         `json:"reason,omitempty"`     // why it was not kept or not tried
+	Unfinished  bool           `json:"unfinished,omitempty"` // time ran out while it was tried
 	Remembered  string         `json:"remembered,omitempty"` // time of an earlier rejection, because of which it was not tried
 	Checks      []Check        `json:"checks,omitempty"`
 	Calls       int            `json:"calls,omitempty"` // calls of both versions without a difference, or until the first one
@@ -92,7 +93,11 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 		}
 	}
 	if len(f.Left) > 0 {
-		t := Table{Title: "not tried", Columns: []Column{{Name: "#"}, {Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
+		title := "not tried"
+		if slices.ContainsFunc(f.Left, func(x Fixed) bool { return x.Unfinished }) {
+			title = "not finished or not tried"
+		}
+		t := Table{Title: title, Columns: []Column{{Name: "#"}, {Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
 		for i := range f.Left {
 			x := &f.Left[i]
 			t.Rows = append(t.Rows, []any{x.Number, x.Where.String(), x.Title, x.why()})
