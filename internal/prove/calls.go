@@ -1,11 +1,15 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"math"
+	"slices"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // How many calls of a function it takes to say that two versions of it do the same. Of the changes of behavior in testdata, made on
@@ -139,9 +143,20 @@ func (r *run) count(s *surface, f *search, t *target, name string, far map[strin
 		r.few = append(r.few, fmt.Sprintf("%s had %d of the %d that it takes", name, c.had, c.needs))
 		return
 	}
-	if r.fewest == nil || c.had*r.fewest.needs < r.fewest.had*c.needs {
-		r.fewest = &c
+	r.enough = append(r.enough, c)
+}
+
+// closest says which changed function came closest to having too few calls. Functions that only use what changed may have fewer.
+func (r *run) closest() string {
+	least := slices.MinFunc(r.enough, func(a, b callsOf) int { return cmp.Compare(a.had*b.needs, b.had*a.needs) })
+	calls := fmt.Sprintf("%d, at least %d are required", least.had, least.needs)
+	switch {
+	case len(r.enough) == 1:
+		return least.name + " had " + unit.Counted(least.had, "call") + fmt.Sprintf(", at least %d are required", least.needs)
+	case slices.ContainsFunc(r.enough, func(c callsOf) bool { return c.had < least.had }):
+		return "of the changed functions, " + least.name + " came closest to the required number of calls: " + calls
 	}
+	return "of the changed functions, " + least.name + " had the fewest calls: " + calls
 }
 
 // reaches reports whether a function uses a declaration, directly or not, in the new version.

@@ -38,3 +38,19 @@ func Loud(s string) int { return Kind(s + "!" + "?" + "#") }
 		t.Errorf("much code takes %d calls, want %d", got, callsMost)
 	}
 }
+
+func TestClosest(t *testing.T) {
+	tests := []struct {
+		enough []callsOf
+		want   string
+	}{
+		{[]callsOf{{"tag", 2155, 1000}}, "tag had 2155 calls, at least 1000 are required"},
+		{[]callsOf{{"Other", 9000, 1000}, {"tag", 2155, 1000}}, "of the changed functions, tag had the fewest calls: 2155, at least 1000 are required"},
+		{[]callsOf{{"Parse", 12000, 10000}, {"tag", 2155, 1000}}, "of the changed functions, Parse came closest to the required number of calls: 12000, at least 10000 are required"},
+	}
+	for _, tt := range tests {
+		if got := (&run{enough: tt.enough}).closest(); got != tt.want {
+			t.Errorf("closest of %v is %q; want %q", tt.enough, got, tt.want)
+		}
+	}
+}

@@ -233,7 +233,7 @@ func TestProvenTakesCalls(t *testing.T) {
 		reason  string
 	}{
 		{700, report.NotProven, "called too few times in both versions: Len had 7## of the 1000 that it takes"},
-		{1200, report.Proven, "the change was reached, # of # blocks, and called often enough: Len had the fewest calls, 1### of the required 1000"},
+		{1200, report.Proven, "the change was reached, # of # blocks, and called often enough: of the changed functions, Len had the fewest calls: 1###, at least 1000 are required"},
 	}
 	for _, tt := range tests {
 		p, _ := alarmsOf(t, old, now, Options{Executions: tt.calls})
@@ -243,6 +243,9 @@ func TestProvenTakesCalls(t *testing.T) {
 		}
 		if p.Verdict != tt.verdict || !found {
 			t.Errorf("after %d calls it is %s: %q; want %s: %q", tt.calls, p.Verdict, p.Reasons, tt.verdict, tt.reason)
+		}
+		if notes := p.Notes.String(); !strings.Contains(notes, "build, vet and tests were skipped") {
+			t.Errorf("no note says what was left out: %q", notes)
 		}
 	}
 }

@@ -173,7 +173,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 	old, err := r.oldSuite(ctx, dirs, race, false)
 	var now *suite
 	if err == nil {
-		r.opt.Say("running the tests of the new version")
+		r.opt.Say("running the tests of the new version" + withRace(race))
 		now, err = r.limitedTests(ctx, r.goNew(), dirs, race, old.short, "")
 	}
 	if errors.Is(err, errLongTests) {
@@ -192,7 +192,7 @@ func (r *run) tests(ctx context.Context, pairs []*pair, dirs []string) error {
 		return err
 	}
 	if overlay != "" {
-		r.opt.Say("running the old tests on the new code")
+		r.opt.Say("running the old tests on the new code" + withRace(race))
 		crossed, err := r.limitedTests(ctx, r.goNew(), dirs, race, old.short, overlay)
 		if errors.Is(err, errLongTests) {
 			r.tooLong("old tests on new code")
@@ -278,10 +278,10 @@ func (r *run) raceTests(ctx context.Context) error {
 		r.check(raceCheck, report.Skipped, why)
 		return nil
 	}
-	r.opt.Say("running the tests of the new version with the race detector")
+	r.opt.Say("running the tests of the new version" + withRace(true))
 	now, err := r.limitedTests(ctx, r.goNew(), dirs, true, short, "")
 	if errors.Is(err, errLongTests) && !short {
-		r.opt.Say("running the short tests of the new version with the race detector")
+		r.opt.Say("running the short tests of the new version" + withRace(true))
 		short = true
 		now, err = r.limitedTests(ctx, r.goNew(), dirs, true, true, "")
 	}
@@ -341,14 +341,22 @@ func (r *run) oldSuite(ctx context.Context, dirs []string, race, short bool) (*s
 		return old, nil
 	}
 	if !short {
-		r.opt.Say("running the tests of the old version")
+		r.opt.Say("running the tests of the old version" + withRace(race))
 		old, err := r.limitedTests(ctx, r.goOld(), dirs, race, false, "")
 		if !errors.Is(err, errLongTests) {
 			return old, err
 		}
 	}
-	r.opt.Say("running the short tests of the old version")
+	r.opt.Say("running the short tests of the old version" + withRace(race))
 	return r.limitedTests(ctx, r.goOld(), dirs, race, true, "")
+}
+
+// withRace ends what a step says if it uses the race detector, which takes several times as long.
+func withRace(race bool) string {
+	if race {
+		return " with the race detector"
+	}
+	return ""
 }
 
 // errLongTests says that tests took longer than they may.
@@ -420,7 +428,7 @@ func (r *run) judge(ctx context.Context, what string, old, now *suite, dirs []st
 	}
 	// A test that fails now and then proves nothing.
 	only := "-run=^(" + strings.Join(topNames(failed), "|") + ")$"
-	r.opt.Say("running failed tests again, in both versions")
+	r.opt.Say("running failed tests again, in both versions" + withRace(race))
 	before, err := runTests(ctx, r.goOld(), dirs, race, "", only, "-count=3")
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ type run struct {
 	unreached, partly []string                  // functions that changed
 	always            []string                  // those with a condition that was true each time
 	few               []string                  // those that were called too seldom
-	fewest            *callsOf                  // of those that were called often enough, for what it takes
+	enough            []callsOf                 // those that were called often enough
 	reached           map[string]map[place]bool // code that the program ran, by package
 	ran               bool                      // the program, with arguments
 	unchanged         bool                      // nothing that is built differs
@@ -166,6 +166,8 @@ func (r *run) all(ctx context.Context) error {
 		if r.stops() {
 			return nil
 		}
+	} else {
+		r.hint("build, vet and tests were skipped (", hint.Option{Name: "no-tests"}, ")")
 	}
 	if r.opt.Args != nil {
 		for _, p := range pairs {

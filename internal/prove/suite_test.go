@@ -1,9 +1,12 @@
 package prove
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,5 +50,28 @@ func TestWarningsBreakNothing(t *testing.T) {
 	}
 	if !strings.Contains(s.broken, "cannot use") || !s.fails() {
 		t.Errorf("with an error, what is broken is %q", s.broken)
+	}
+}
+
+// Tests take several times as long with the race detector, so the step says that it is used.
+func TestOldSuiteSaysRace(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // what is said comes before anything runs
+	for _, tt := range []struct {
+		race, short bool
+		want        string
+	}{
+		{false, false, "running the tests of the old version"},
+		{true, false, "running the tests of the old version with the race detector"},
+		{true, true, "running the short tests of the old version with the race detector"},
+	} {
+		var said []string
+		r := &run{change: &Change{}, opt: Options{Say: func(s string) { said = append(said, s) }}}
+		if _, err := r.oldSuite(ctx, nil, tt.race, tt.short); !errors.Is(err, context.Canceled) {
+			t.Errorf("race %t, short %t: %v", tt.race, tt.short, err)
+		}
+		if !slices.Equal(said, []string{tt.want}) {
+			t.Errorf("race %t, short %t: said %q; want %q", tt.race, tt.short, said, tt.want)
+		}
 	}
 }

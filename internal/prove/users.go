@@ -80,7 +80,7 @@ func (r *run) testUsers(ctx context.Context) error {
 	all := &suite{tests: make(map[string]outcome)}
 	done := 0
 	for batch := range slices.Chunk(r.users, usersAtATime) {
-		r.opt.Say(fmt.Sprintf("running the tests of packages that use it, %d of %d", done+len(batch), len(r.users)))
+		r.opt.Say(fmt.Sprintf("running the tests of packages that use it%s, %d of %d", withRace(race), done+len(batch), len(r.users)))
 		now, err := runTests(limited, r.goNew(), batch, race, "")
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -56,8 +56,8 @@ func (r *run) verdict() {
 	}
 	if p.Executions > 0 {
 		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
-		if c := r.fewest; c != nil && len(r.doubts) == 0 {
-			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s had the fewest calls, %d of the required %d", r.hit, unit.Counted(r.blocks, "block"), c.name, c.had, c.needs))
+		if len(r.enough) > 0 && len(r.doubts) == 0 {
+			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s", r.hit, unit.Counted(r.blocks, "block"), r.closest()))
 		}
 	}
 	switch p.Pace {
