@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -161,11 +162,37 @@ func (r *Recording) why() string {
 }
 
 // Pick returns r with the profile that a metric is in, and the sample type it means there. When parts of the recording are damaged, it is
-// made of the others, and its Damage says so. When from or to are not 0, only
+// made of the others, and its Damage says so. A time after the end of the recording is an error. When from or to are not 0, only
 // what happened between from and to counts, where a to of 0 is the end; of what shows a moment, such as live memory, it is the last one before to. When
 // from and to are the same, it is that moment. What goroutines did at a time comes from the execution trace, where one covers it.
 func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, string, error) {
+	if err := r.over(metric, from, to); err != nil {
+		return nil, "", err
+	}
 	return r.pick(metric, from, to, true)
+}
+
+// over returns an error if a time begins after the end of the recording, if it is known when that was. CPU profiles and execution
+// traces say themselves which time they cover.
+func (r *Recording) over(metric string, from, to time.Duration) error {
+	if r.Manifest == nil || r.Manifest.Ended.IsZero() || r.Manifest.Started.IsZero() || r.Manifest.How == Stored || from == 0 {
+		return nil
+	}
+	end := r.Manifest.Ended.Sub(r.Manifest.Started)
+	for _, parts := range r.Parts {
+		if len(parts) > 0 {
+			end = max(end, parts[len(parts)-1].To)
+		}
+	}
+	kind, _, err := r.find(metric)
+	if err != nil || kind == CPU || kind == traceKind || from <= end+end/100 { // reports round the length of a recording
+		return nil // if err != nil, pick reports it
+	}
+	when := fmt.Sprintf("between %s and %s", from, to)
+	if to <= from {
+		when = fmt.Sprintf("at %s", from)
+	}
+	return fmt.Errorf("%s: there is no %s profile %s; the recording ends after %s", r.Ref, kind, when, unit.Time(end))
 }
 
 // pick is Pick. With trace, an execution trace says what goroutines did at a time; else the goroutine profiles do.

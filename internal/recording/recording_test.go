@@ -214,6 +214,38 @@ func TestPick(t *testing.T) {
 	})
 }
 
+// A time after the end has no profile, rather than the last one.
+func TestPickAfterEnd(t *testing.T) {
+	const s = time.Second
+	tests := []struct {
+		metric   string
+		from, to time.Duration
+		want     string // part of the error; "" is none
+	}{
+		{"inuse_space", 99 * s, 99 * s, "there is no heap profile at 1m39s; the recording ends after 3.20s"},
+		{"alloc_space", 98 * s, 99 * s, "there is no heap profile between 1m38s and 1m39s; the recording ends after 3.20s"},
+		{"inuse_space", 98 * s, 0, "there is no heap profile at 1m38s; the recording ends after 3.20s"},
+		{"cpu", 99 * s, 99 * s, "there is no CPU profile at 1m39s; they are from 0s to 3s"},
+		{"inuse_space", 3210 * time.Millisecond, 3210 * time.Millisecond, ""}, // it is printed as 3.20s
+		{"inuse_space", 2 * s, 99 * s, ""},
+		{"alloc_space", 0, 99 * s, ""},
+	}
+	both(t, func(t *testing.T, r *Recording) {
+		ended, open := *r, *r
+		ended.Manifest = &Manifest{How: Built, Started: time.Unix(100, 0), Ended: time.Unix(103, 200e6)}
+		open.Manifest = &Manifest{How: Built, Started: time.Unix(100, 0)}
+		for _, test := range tests {
+			_, _, err := ended.Pick(test.metric, test.from, test.to)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Pick(%q, %s, %s): %v; want %q", test.metric, test.from, test.to, err, test.want)
+			}
+		}
+		if _, _, err := open.Pick("inuse_space", 99*s, 99*s); err != nil {
+			t.Errorf("while it runs: %v", err)
+		}
+	})
+}
+
 // What a recorder stored is packed with the recording; what is packed, or damaged, stays.
 func TestSqueeze(t *testing.T) {
 	text := bytes.Repeat([]byte("a profile says the same again and again\n"), 5000)
