@@ -209,6 +209,9 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 	}
 	if err != nil {
 		var none *view.NoMatch
+		if errors.As(err, &none) && none.Unused != "" {
+			return hint.Errorf(hint.Text{hint.Ask("top", q.Refs...).With("metric", q.Metric), " lists functions that have some"}, "%s: %s has no samples of %s", in[0].Ref, quoted(none.Arg), none.Unused)
+		}
 		if errors.As(err, &none) {
 			next := hint.Text{hint.Ask("top", q.Refs...), " lists functions"}
 			if near := nearFunction(in[0].Profile, none.Arg); near != "" {
@@ -236,7 +239,11 @@ func nearFunction(p *profile.Profile, name string) string {
 		names = append(names, whole, short, short[strings.LastIndexByte(short, '.')+1:])
 	}
 	slices.Sort(names)
-	return query.Nearest(name, slices.Compact(names))
+	names = slices.Compact(names)
+	if slices.Contains(names, name) {
+		return "" // a filter removed it
+	}
+	return query.Nearest(name, names)
 }
 
 // askView runs a view, and returns early if ctx ends. Views take no context, so the goroutine continues until hone exits, right after that.

@@ -103,9 +103,10 @@ func (k Keys) Has(name string) bool {
 // List returns the names.
 func (k Keys) List() []string { return strings.Fields(string(k)) }
 
-// A NoMatch means that no function matches the argument of a view.
+// A NoMatch means that no function with samples matches the argument of a view.
 type NoMatch struct {
 	Arg     string
+	Unused  string          // metric of which the functions that do match have no samples; "" if none match, or filters removed them
 	Remarks []report.Remark // on the steps, which may be the reason
 }
 

@@ -292,6 +292,8 @@ func (s *Server) hintOf(err error) string {
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, &none) && none.Unused != "":
+		return "the functions that match have no samples of " + none.Unused
 	case errors.As(err, &none):
 		return "the name is a regexp; filters may have removed the functions that it matches"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -309,4 +310,35 @@ func Head(in []*recording.Recording, q query.Query) (report.Head, error) {
 	return a.head, nil
 }
 
-func (a *question) noMatch() error { return &view.NoMatch{Arg: a.query.Arg, Remarks: a.head.Remarks} }
+func (a *question) noMatch() error {
+	return &view.NoMatch{Arg: a.query.Arg, Unused: a.unused(), Remarks: a.head.Remarks}
+}
+
+// unused returns the metric if functions of the profile match the argument, and the metric has no samples of them even without filters.
+func (a *question) unused() string {
+	rx, err := a.pattern()
+	if err != nil || a.rec == nil || len(a.query.Base) > 0 { // in a difference, samples may cancel out
+		return ""
+	}
+	p := a.rec.Profile
+	found := false
+	matches := make([]bool, len(p.Functions))
+	for i := range p.Functions {
+		matches[i] = rx.MatchString(p.Functions[i].Name)
+		found = found || matches[i]
+	}
+	if !found {
+		return ""
+	}
+	in := make([]bool, len(p.Locations))
+	for i := range p.Locations {
+		in[i] = slices.ContainsFunc(p.Locations[i].Lines, func(l profile.Line) bool { return int(l.Function) < len(matches) && matches[l.Function] })
+	}
+	set := p.LocationSet(in)
+	for i, v := range p.Values(a.Type) {
+		if v != 0 && p.HasAny(i, set) {
+			return ""
+		}
+	}
+	return p.SampleTypes[a.Type].Type
+}
