@@ -25,6 +25,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/stat"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
@@ -517,9 +518,11 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 		}
 		return len(args) == 2, done, nil
 	case !set && kind(0) != "" && len(args) > 1 && isMissing(ctx, sys, args[1]):
-		return true, done, fmt.Errorf("comparing %s with %s: %[2]s is neither a file, a folder nor a revision", args[0], args[1])
+		return true, done, compareHint(ctx, args, fmt.Errorf("comparing %s with %s: %[2]s is neither a file, a folder nor a revision", args[0], args[1]))
 	case kind(0) == "file" && kind(1) == "file":
-		return true, done, fmt.Errorf("comparing %s with %s: %[1]s is neither a test program nor output of go test -bench", args[0], args[1])
+		return true, done, compareHint(ctx, args, fmt.Errorf("comparing %s with %s: %[1]s is neither a test program nor output of go test -bench", args[0], args[1]))
+	case kind(0) == "file" && len(args) == 1 && (isProfile(ctx, args[0]) || source.IsTrace(args[0])):
+		return true, done, &usageError{err: compareHint(ctx, args, fmt.Errorf("%s is neither a revision nor a folder", args[0]))}
 	case kind(0) == "program" || kind(0) == "file":
 		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is neither a revision nor a folder; compare needs two of the same kind", args[0])
 	}
@@ -538,6 +541,19 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 		err = fmt.Errorf("%s does not exist, and %w", args[i], err)
 	}
 	return true, done, revisionError("compare", err)
+}
+
+// compareHint adds what compare takes to an error about two files or folders, or the command that compares profiles.
+func compareHint(ctx context.Context, args []string, err error) error {
+	last := args[min(1, len(args)-1)]
+	near := open.NoFile(last).Near
+	switch _, missing := os.Stat(last); {
+	case errors.Is(missing, fs.ErrNotExist) && near != "" && near != filepath.Clean(args[0]):
+		return withHint(err, "did you mean "+near+"?")
+	case isProfile(ctx, args[0]) || source.IsTrace(args[0]):
+		return withHint(err, hint.Ask("diff", "OLD", "NEW"), " compares profiles or execution traces")
+	}
+	return withHint(err, hint.Ask("compare", "OLD", "NEW"), " takes two folders, test programs, or files of go test -bench output; ", hint.Ask("compare", "main..HEAD"), " takes revisions")
 }
 
 // revisionError adds a hint about comparing folders to an error about revisions.

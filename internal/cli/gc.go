@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/view/runview"
@@ -103,6 +105,10 @@ func gcAnswer(sys *System, out output, q query.Query, rec *recording.Recording) 
 	ref := rec.Ref
 	r, err := runview.GC([]*recording.Recording{rec}, q)
 	switch {
+	case errors.Is(err, runview.ErrNoCycles) && source.IsTrace(ref):
+		return withHint(fmt.Errorf("%s is an execution trace, not a log", ref), hint.Ask("trace", ref), " shows the garbage collections in it")
+	case errors.Is(err, runview.ErrNoCycles) && isBinary(ref) && isProfile(context.Background(), ref):
+		return withHint(fmt.Errorf("%s is a profile, not a log", ref), hint.Ask("top", ref), " shows the hottest functions in it")
 	case errors.Is(err, runview.ErrNoCycles):
 		return withHint(
 			fmt.Errorf("%s: %w among %s", ref, err, unit.Counted(recording.GC.In(rec).Lines, "line")),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -259,6 +260,31 @@ func (s *System) sayLost(rec *recording.Recording) {
 		s.partial = true
 		note(s, "%s", n)
 	}
+}
+
+// isProfile reports whether a file is a profile or a recording with one. It reads all of it, so it is for errors.
+func isProfile(ctx context.Context, ref string) bool {
+	if source.IsTrace(ref) {
+		return false
+	}
+	opened, err := open.Open(ctx, []string{ref}, open.Want{Raw: true})
+	if err != nil {
+		return false
+	}
+	opened.Close()
+	return true
+}
+
+// isBinary reports whether a file begins with bytes that are not text, like the gzip header of a profile.
+func isBinary(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := f.ReadAt(head, 0)
+	return bytes.HasPrefix(head[:n], []byte("\x1f\x8b")) || bytes.IndexByte(head[:n], 0) >= 0
 }
 
 // isPackage reports whether dir is a folder with Go files.
