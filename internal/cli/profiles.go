@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/build"
+	"go/parser"
+	"go/token"
 	"net"
 	"net/http"
 	"net/url"
@@ -215,13 +218,36 @@ func orPackage(ctx context.Context, err error) error {
 	ref := none.Refs[0]
 	switch _, modErr := os.Stat(filepath.Join(ref, "go.mod")); {
 	case isPackage(ref):
-		return withHint(fmt.Errorf("%s: this folder has a Go package but no profile", ref), hint.Ask("record", asPackage(ref)), " records the program")
+		return withHint(fmt.Errorf("%s: this folder has a Go package but no profile", ref), recordPackage(ref)...)
 	case modErr == nil:
 		return withHint(fmt.Errorf("%s: this folder has a Go module but no profile", ref), hint.Ask("record", "./PACKAGE"), " records a program of it")
 	case filepath.Ext(ref) == ".go" && open.Present(none.Refs) == nil:
+		if is, err := parser.ParseFile(token.NewFileSet(), ref, nil, parser.PackageClauseOnly); err == nil && is.Name.Name != "main" {
+			return withHint(fmt.Errorf("%s: this is a Go file, not a profile", ref), recordPackage(filepath.Dir(ref))...)
+		}
 		return withHint(fmt.Errorf("%s: this is a Go file, not a profile", ref), hint.Ask("record", asPackage(ref)), " records the program")
 	}
 	return openHints(err)
+}
+
+// recordPackage is a hint about how to record the Go package in a folder. A library has no program, but may have tests and benchmarks.
+func recordPackage(dir string) hint.Text {
+	record := hint.Ask("record", asPackage(dir))
+	p, _ := build.ImportDir(dir, 0) // with an error, p has what was read until then
+	tests := slices.Concat(p.TestGoFiles, p.XTestGoFiles)
+	benched := slices.ContainsFunc(tests, func(name string) bool {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		return err == nil && bytes.Contains(text, []byte("\nfunc Benchmark"))
+	})
+	switch {
+	case p.Name == "main" || p.Name == "":
+		return hint.Text{record, " records the program"}
+	case benched:
+		return hint.Text{record.With("test", "").With("bench", "."), " records its benchmarks"}
+	case len(tests) > 0:
+		return hint.Text{record.With("test", ""), " records its tests"}
+	}
+	return hint.Text{hint.Ask("record", "./PACKAGE"), " records a program that uses package ", p.Name}
 }
 
 // asPackage returns a folder or file as an argument of the go command, which takes a name without ./ for an import path.

@@ -261,9 +261,29 @@ func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error)
 		}
 		return p, err
 	}
+	say := func(msg string) {
+		if opt.Say != nil {
+			opt.Say(msg)
+		}
+	}
+	var strangers []string // notes about files in a folder that are no profiles; if none is, they are not news
+	opt.Missed = func(ref string, err error) {
+		msg := fmt.Sprintf("%s: %v", ref, err)
+		if !slices.Contains(named, ref) && profile.Unrecognized(err) {
+			strangers = append(strangers, msg)
+			return
+		}
+		say(msg)
+	}
 	g, err := opt.Gather(ctx, refs)
 	if err != nil {
 		return nil, fmt.Errorf("adding up %d profiles: %w", len(refs), err)
+	}
+	if len(strangers) == len(refs) {
+		return nil, orLines(refs, fmt.Errorf("%s: none of the %d files is a profile", Naming(named), len(refs)))
+	}
+	for _, msg := range strangers {
+		say(msg)
 	}
 	if g.N == 0 {
 		return nil, orLines(refs, fmt.Errorf("none of %d profiles could be read", len(refs)))

@@ -62,8 +62,11 @@ func parseFolded(data []byte) (*Profile, error) {
 }
 
 func foldedError(what string) error {
-	return &FormatError{Doing: "parsing profile", Err: errUnrecognized, Detail: "folded stacks: " + what}
+	return &FormatError{Doing: "parsing profile", Err: errUnrecognized, Detail: inFolded + what}
 }
+
+// inFolded begins the details of mistakes in folded stacks.
+const inFolded = "folded stacks: "
 
 // looksFolded reports whether line, which has a count unless err says why not, may be the first of folded stacks.
 func looksFolded(line []byte, err error) bool {

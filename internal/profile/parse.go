@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -173,6 +174,12 @@ func (r *atMost) Read(b []byte) (int, error) {
 }
 
 var errUnrecognized = errors.New("unrecognized profile format")
+
+// Unrecognized reports whether err says that the input is not like a profile of any form, rather than a profile with a mistake.
+func Unrecognized(err error) bool {
+	var format *FormatError
+	return errors.As(err, &format) && errors.Is(format.Err, errUnrecognized) && !strings.HasPrefix(format.Detail, inFolded)
+}
 
 // isText reports whether there are no bytes that text does not have.
 func isText(b []byte) bool {

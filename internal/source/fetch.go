@@ -49,6 +49,9 @@ type Options struct {
 	Stdin io.Reader        // input for the ref -; nil means empty
 	Say   func(msg string) // called with messages about progress; may be nil
 
+	// Missed is called for each of several profiles that cannot be read; nil means that Say gets a message.
+	Missed func(ref string, err error)
+
 	// Absent is called with the programs that are missing on this machine, so that their functions have no names; "" stands for a program without a
 	// name. It may be nil. For pprof, Say gets a message instead.
 	Absent func(programs []string)

@@ -117,7 +117,11 @@ func (o *Options) Gather(ctx context.Context, refs []string) (*Gathered, error) 
 			return nil, s.err
 		} else {
 			g.Missing = append(g.Missing, ref)
-			o.say("%s: %v", ref, s.err)
+			if o.Missed != nil {
+				o.Missed(ref, s.err)
+			} else {
+				o.say("%s: %v", ref, s.err)
+			}
 		}
 		if o.Progress != nil {
 			o.Progress(i + 1)
