@@ -121,7 +121,7 @@ func BenchmarkD(b *testing.B) { Sum(b.N) }
 		found, n, err := r.reachingIn(t.Context(), probing{
 			dir: "./.", file: filepath.Join(t.TempDir(), "p.test"), time: "1x", paths: []string{"example.com/p"}, touched: map[string][]span{"example.com/p/p.go": {{3, 5}}},
 			limit: test.limit,
-			ends:  func(found []reaching) bool { return len(found) >= test.most },
+			ends:  func(found []reaching, _ time.Duration) bool { return len(found) >= test.most },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -223,7 +223,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 	}
 	defer os.RemoveAll(work)
 	// Each package has to be built with counters for this, which takes minutes where dozens use what changed. What changed comes first. As
-	// soon as there is a benchmark, the others get no more time than calls do.
+	// soon as there is a benchmark, the others get no more time than calls do; in a package that changed, building it does not count.
 	own := patterns(pairs)
 	dirs = slices.Concat(own, slices.DeleteFunc(dirs, func(dir string) bool { return slices.Contains(own, dir) }))
 	began, late, unknown := time.Now(), 0, 0
@@ -239,7 +239,9 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 		r.opt.Say("finding the benchmarks that reach the change, " + dir)
 		in, n, err := r.reachingIn(ctx, probing{
 			dir: dir, file: filepath.Join(work, strconv.Itoa(i)+".test"), paths: paths, touched: touched, time: "1x",
-			ends: func(in []reaching) bool { return len(found)+len(in) > 0 && over() },
+			ends: func(in []reaching, ran time.Duration) bool {
+				return len(found)+len(in) > 0 && (ran > r.opt.Time || over() && !slices.Contains(own, dir))
+			},
 		})
 		if err != nil {
 			return nil, 0, err
@@ -276,9 +278,9 @@ type probing struct {
 	file    string   // for the test program
 	paths   []string // of packages whose code is counted
 	touched map[string][]span
-	ends    func(found []reaching) bool // before the next one; nil means never
-	limit   time.Duration               // for each of them; 0 is probeLimit
-	quiet   bool                        // about those that fail
+	ends    func(found []reaching, ran time.Duration) bool // before the next one; nil means never
+	limit   time.Duration                                  // for each of them; 0 is probeLimit
+	quiet   bool                                           // about those that fail
 }
 
 // A count says how many benchmarks were looked at, and how many were left out.
@@ -312,8 +314,9 @@ func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, n co
 	if err != nil {
 		before = nil
 	}
+	began := time.Now()
 	for i, name := range names {
-		if p.ends != nil && p.ends(found) {
+		if p.ends != nil && p.ends(found, time.Since(began)) {
 			n.left = len(names) - i
 			break
 		}
