@@ -102,7 +102,7 @@ func partly(rec *recording.Recording, q query.Query) string {
 	return fmt.Sprintf("CPU profiles cover %s of this run of %s, between %s and %s", about(c.Covered), about(c.Run), about(c.From), about(c.To))
 }
 
-// unseen returns a note if much of what a program allocated is not in its heap profile, which has what came before the last garbage collections.
+// unseen returns a note if a heap profile lacks much of what the program allocated. The runtime leaves out the last one or two garbage collection cycles.
 func unseen(rec *recording.Recording, k int, q query.Query) string {
 	const allocated, least = "/gc/heap/allocs:bytes", 4 << 20 // some samples of 512 kB
 	p := rec.Profile
