@@ -36,7 +36,7 @@ const addedFile = "zz_hone_recorder"
 const requestsFile = "net/http/zz_hone.go"
 
 // elsewhere are the files that do not simply go into the package of the recorder.
-var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "signal.go", "host_cpu.go", "host_nocpu.go", "http.go"}
+var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "signal.go", "host_cpu.go", "host_nocpu.go", "host_heap.go", "host_noheap.go", "http.go"}
 
 // addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
 // in them, not by where they are, so it builds them once. With requests, net/http says what it answered.
@@ -103,6 +103,14 @@ func addAgent(goroot, experiments, work string, requests bool, replace gocmd.Ove
 		add[proto] = text
 		add["runtime/pprof/zz_honepack.go"] = read("pack.go.txt")
 	}
+	if text, err = given("runtime/mprof.go"); err != nil {
+		return "", err
+	}
+	heap := "host_heap.go"
+	if _, ok := rewrite(text, heapAsIs); !ok {
+		heap = "host_noheap.go"
+	}
+	add[agentFile(heap)] = ofPackage(read(heap + ".txt"))
 	const server, request = "net/http/server.go", "net/http/request.go"
 	if _, ok := replace[filepath.Join(goroot, "src", filepath.FromSlash(server))]; requests && !ok {
 		if text, err = given(request); err != nil {
@@ -165,6 +173,8 @@ var (
 		"\t\tcpuprof.on = true\n\t\tcpuprof.log = newProfBuf(1, profBufWordCount, profBufTagCount)\n\t\thdr := [1]uint64{uint64(hz)}\n"+
 			"\t\tcpuprof.log.write(nil, nanotime(), hdr[:], nil)\n\t\tsetcpuprofilerate(int32(hz))\n\t} else if cpuprof.on {\n",
 	)
+	// heapAsIs is what ends a cycle of the heap profile.
+	heapAsIs = same("\nfunc mProf_NextCycle() {\n\tmProfCycle.increment()\n}\n", "\nfunc mProf_Flush() {\n\tcycle, alreadyFlushed := mProfCycle.setFlushed()\n")
 	// serverChanges have an execution trace say which pattern of a ServeMux a request was for, since most handlers leave nothing else in one,
 	// and the recorder know how long it took.
 	serverChanges = [][2]string{

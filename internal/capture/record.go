@@ -459,6 +459,7 @@ func (s *session) finish(end *ending, of *built) {
 	if of != nil {
 		s.readStatus(end)
 	}
+	s.completeHeap()
 	s.keepLoad()
 	removeEmpty(filepath.Join(s.folder, recording.CrashFile))
 	removeEmpty(filepath.Join(s.folder, recording.GCFile))

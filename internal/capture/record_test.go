@@ -109,6 +109,9 @@ func (tt *try) do(t *testing.T) {
 	if got := share(t, r, "heap:inuse_space", "hotAlloc"); got < 0.8 {
 		t.Errorf("hotAlloc has %.0f%% of the heap", 100*got)
 	}
+	if got := share(t, r, "heap:alloc_space", "hotDrop"); !tt.sudden && got < 0.25 {
+		t.Errorf("hotDrop, after the last collection, has %.0f%% of what was allocated", 100*got)
+	}
 	// What ends in order writes the rest: the last CPU profile, and then the others. How long that takes depends on what
 	// else the machine does.
 	cut := slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "ended without warning") })

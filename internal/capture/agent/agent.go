@@ -120,6 +120,7 @@ type host struct {
 	takeCPU  func(profiler, func(func())) // has the program's own CPU profiles, and the writing of all, pass through us
 	timer    func() (pending, known bool) // whether any timer will go off
 
+	publish   func()    // has heap profiles show all that was allocated until now
 	blockRate *uint64   // the rate of the block profile, where the runtime has it
 	requests  *requests // that net/http answers
 }
@@ -294,6 +295,7 @@ func (r *recorder) end() {
 		r.cpu.end(r)
 		r.snapshot(atEnd)
 		r.metrics()
+		r.allocated()
 		r.stopTrace()
 		r.writeFlight()
 		r.write.window.Drop(r.since())

@@ -160,6 +160,22 @@ func (r *recorder) profile(kind string, at time.Duration) {
 	r.write.part(kind, at, at, number(at)+".pb.gz", b.Bytes())
 }
 
+// Allocated is the file of a heap profile that has everything that was allocated until the end. The last one in the recording lacks what came
+// after the last collections but one, and this one counts as alive what nobody has looked for since. hone makes one of both.
+const Allocated = ".allocated.pb.gz"
+
+// allocated writes that profile.
+func (r *recorder) allocated() {
+	if r.publish == nil {
+		return
+	}
+	r.publish()
+	var b plain
+	if err := pprof.Lookup("heap").WriteTo(&b, 0); err == nil {
+		r.write.file("", Allocated, b.Bytes())
+	}
+}
+
 // Status is the file in which the recorder tells what it did. It is for hone, and no part of the recording.
 const Status = ".recorder.json"
 
