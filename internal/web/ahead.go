@@ -36,8 +36,11 @@ func (s *Server) ahead() {
 // times thinner, is what people often look at. A browser that goes back to a picture does not ask again, so it may be any of the trees.
 // Last it finds the calls that the graph begins with.
 func (s *Server) findAhead(next *expected, enough func() bool) {
-	if l := s.whole.Load(); l != nil && !profileview.SumAhead(l.rec, l.q, enough) {
-		return
+	if l := s.whole.Load(); l != nil && s.summed != l {
+		if !profileview.SumAhead(l.rec, l.q, enough) {
+			return
+		}
+		s.summed = l
 	}
 	if next != nil {
 		s.makeAhead(next, enough)

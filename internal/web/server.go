@@ -63,6 +63,7 @@ type Server struct {
 	whole   atomic.Pointer[looked]
 	next    atomic.Pointer[expected] // nil until a page expects to ask for something
 
+	summed   *looked     // whose functions were added up in advance; opening is held for it
 	graphing *graphing   // nil until it is begun; opening is held for it
 	idle     *time.Timer // fires when there were no requests for a while
 

@@ -48,6 +48,7 @@ type Flames struct {
 	asking  atomic.Int32 // how many wait for mu
 	mu      sync.Mutex
 	tree    *calls.Tree
+	deep    float64     // the least share of the whole that Deepen has opened all calls of; 0 is none
 	glance  *calls.Tree // of wide calls, before the tree is grown; or nil
 	share   float64     // of the whole, of the thinnest calls of glance
 	origins []report.Origin
@@ -155,6 +156,9 @@ func (f *Flames) Deepen(share float64, enough func() bool) bool {
 	if t.Nodes == nil {
 		return false
 	}
+	if f.deep > 0 && share >= f.deep {
+		return true
+	}
 	open := max(1, int64(float64(t.Sums[calls.RootCall].Weight)*share))
 	closed := t.Closed(calls.RootCall, open)
 	slices.SortFunc(closed, func(a, b uint32) int { return cmp.Compare(t.Sums[a].Weight, t.Sums[b].Weight) })
@@ -163,6 +167,9 @@ func (f *Flames) Deepen(share float64, enough func() bool) bool {
 		left = left || len(t.Nodes) > manyCalls || f.asking.Load() > 0 || enough()
 		return left
 	})
+	if !left {
+		f.deep = share
+	}
 	return !left
 }
 
