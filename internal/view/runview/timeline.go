@@ -3,12 +3,14 @@ package runview
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A MomentError means that a query names a moment where it needs a range of time.
@@ -42,11 +44,15 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 	out.CPUs = cpus
 	out.NoCPU = s.Values(recording.ProcessCPU) == nil
 	out.NoGC = s.Values(metricGC) == nil
-	before := -1
-	for i, t := range s.Times {
-		if q.At != (query.Span{}) && !q.At.Holds(t) {
-			continue
-		}
+	shown, between := measured(s.Times, q.At)
+	switch {
+	case q.At.From > out.End:
+		return nil, fmt.Errorf("%s: there are no metrics in %s; the recording ends after %s", in[0].Ref, q.At, unit.Time(out.End))
+	case between:
+		out.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("nothing was measured in %s; the lines are of the times before and after", q.At))
+	}
+	for i := shown[0]; i < shown[1]; i++ {
+		t, before := s.Times[i], i-1
 		p := report.TimePoint{At: t}
 		whole := func(name string) int64 {
 			v, _ := s.At(name, i)
@@ -62,7 +68,6 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 			p.GC = max(0, spent(metricGC)-spent(metricIdleGC))
 		}
 		out.Points = append(out.Points, p)
-		before = i
 	}
 	if m := in[0].Manifest; m != nil {
 		for _, e := range m.Events {
@@ -80,6 +85,19 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		markEvents(&out.Charts[i], out.Events)
 	}
 	return out, nil
+}
+
+// measured returns which of the times lie in a range, as the first one and the one after the last; if none does, those around it, and true.
+func measured(times []time.Duration, at query.Span) (shown [2]int, between bool) {
+	from, _ := slices.BinarySearch(times, at.From)
+	to := len(times)
+	if at.To != 0 {
+		to, _ = slices.BinarySearch(times, at.To)
+	}
+	if from < to {
+		return [2]int{from, to}, false
+	}
+	return [2]int{max(0, from-1), min(len(times), to+1)}, true
 }
 
 // markEvents marks events in charts.
