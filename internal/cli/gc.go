@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -92,6 +93,10 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 		err = withHint(err, "a command comes after --: ", hint.Command{Verb: "gc", Behind: []string{ref}})
 	case errors.As(err, &program):
 		err = usagef("hone gc -- "+quoted(ref)+" runs it", "%w", err)
+	case err != nil:
+		if info, statErr := os.Stat(ref); statErr == nil && info.IsDir() {
+			err = withHint(fmt.Errorf("%s is a folder, not a log", ref), hint.Command{Verb: "gc", Behind: []string{"PROGRAM"}}, " runs a program and reads its log")
+		}
 	}
 	if err != nil {
 		return nil, openHints(err)

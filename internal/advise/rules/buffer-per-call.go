@@ -40,7 +40,7 @@ var bufferPerCall = &advise.Rule{
 			}
 			f := advise.Finding{
 				Title:  "buffer allocated on every call",
-				Claim:  fmt.Sprintf("%s is passed to an interface method, which may keep it as far as the compiler knows, so it is on the heap; but Write must not keep its argument, and nothing else holds it", b.Name()),
+				Claim:  fmt.Sprintf("%s is passed to an interface method, so the compiler must assume that it is kept, and puts it on the heap; but Write must not keep its argument, and nothing else holds it", b.Name()),
 				Advice: "keep unused buffers in a sync.Pool",
 				Risk:   "a Write that keeps what it is given, against what io.Writer says, would see other data later; one large text makes a large buffer that stays in the pool for a while",
 			}

@@ -32,7 +32,7 @@ var closurePerCall = &advise.Rule{
 			}
 			p.Report(lit, c, advise.Finding{
 				Title:  "closure allocated on every call",
-				Claim:  fmt.Sprintf("it captures %s, and outlives the function, as far as the compiler knows, so it and what it changes are on the heap", strings.Join(captured, ", ")),
+				Claim:  fmt.Sprintf("it captures %s, and may outlive the function, so it and what it changes are on the heap", strings.Join(captured, ", ")),
 				Advice: "make it a method, or give it what it needs as arguments; or make it once, and use it again",
 				Risk:   "what is captured is seen as it is when the function is called, arguments as they were before",
 				NoFix:  keeperOf(p.Func, lit).Of(strings.Join(captured, ", ")),

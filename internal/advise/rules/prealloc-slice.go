@@ -67,7 +67,7 @@ func grownSlice(p *advise.Pass, g *growth) {
 	}
 	if restarted(p, g) {
 		f.Claim = fmt.Sprintf("append makes a larger array again and again, and copies %s each time; the loop also changes it in other ways, so the number of iterations does not say how long it gets", g.s.Name())
-		f.Advice = "make room for the usual length where it starts; or start it with [:0], where nobody keeps the array"
+		f.Advice = "make room for the usual length where it starts; or start it with [:0], if nothing else keeps the slice"
 		f.Risk = "some of the room is not needed; who keeps a slice of an array that is used again sees its elements change"
 	}
 	if !p.Worth(c) {
