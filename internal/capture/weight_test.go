@@ -25,7 +25,7 @@ func TestOverlayFits(t *testing.T) {
 	}
 	for _, name := range []string{
 		"runtime/pprof/pprof.go", "runtime/pprof/zz_hone.go", "runtime/pprof/zz_honerate.go", "runtime/pprof/proto.go",
-		"runtime/pprof/zz_honepack.go", "os/signal/zz_hone.go", requestsFile, "net/http/server.go", agentFile("host.go"), agentFile("host_cpu.go"),
+		"runtime/pprof/zz_honepack.go", "os/signal/zz_hone.go", requestsFile, "net/http/server.go", agentFile("host.go"), agentFile("host_cpu.go"), agentFile("host_heap.go"),
 	} {
 		if replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] == "" {
 			t.Errorf("%s is not in the overlay", name)
@@ -36,7 +36,7 @@ func TestOverlayFits(t *testing.T) {
 // Another standard library is left as it is.
 func TestOverlayMisfits(t *testing.T) {
 	goroot := t.TempDir()
-	for _, name := range []string{"runtime/pprof/pprof.go", "runtime/pprof/proto.go", "runtime/cpuprof.go"} {
+	for _, name := range []string{"runtime/pprof/pprof.go", "runtime/pprof/proto.go", "runtime/cpuprof.go", "runtime/mprof.go"} {
 		file := filepath.Join(goroot, "src", filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -52,6 +52,11 @@ func TestOverlayMisfits(t *testing.T) {
 	for name := range replace {
 		if dir := filepath.Base(filepath.Dir(name)); dir == "pprof" || dir == "runtime" {
 			t.Errorf("%s is in the overlay", name)
+		}
+	}
+	for name, is := range map[string]bool{"host_nocpu.go": false, "host_cpu.go": true, "host_noheap.go": true, "host_heap.go": false} {
+		if _, there := replace[filepath.Join(goroot, "src", filepath.FromSlash(agentFile(name)))]; there != is {
+			t.Errorf("%s is in the overlay: %v", name, there)
 		}
 	}
 }
