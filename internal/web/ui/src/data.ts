@@ -244,8 +244,13 @@ export function useAhead(path: string, pairs: Pair[]): void {
   const key = path && path + queryString(pairs);
   useEffect(() => {
     if (key === "" || kept.has(key)) return;
-    const timer = setTimeout(() => {
-      if (asking > 0 || coming?.key === key || kept.has(key)) return; // the panel may have been made anew meanwhile
+    let timer: ReturnType<typeof setTimeout>;
+    const ask = () => {
+      if (coming?.key === key || kept.has(key)) return; // the panel may have been made anew meanwhile
+      if (asking > 0) { // such as the lines in the panel, which come first
+        timer = setTimeout(ask, restful);
+        return;
+      }
       coming?.stop.abort();
       const stop = new AbortController();
       const mine = { key, got: api.json<unknown>(path, pairs, stop.signal), stop };
@@ -254,7 +259,8 @@ export function useAhead(path: string, pairs: Pair[]): void {
         if (coming === mine) coming = undefined;
       };
       mine.got.then((data) => keep(key, data), () => {}).finally(done); // what is wrong will be said to whoever asks for it
-    }, restful);
+    };
+    timer = setTimeout(ask, restful);
     return () => clearTimeout(timer);
   }, [key]);
 }
