@@ -128,7 +128,7 @@ func TestAgent(t *testing.T) {
 	apply(advice.Text)
 	// What is wrong is said with names of inputs, and what helps is a call.
 	a.asks("fix", in{"ref": made, "finding": 99}, `no such finding`, `advise \{"ref": "recorded-1.hone"\} lists them`)
-	a.asks("advise", in{"ref": made, "finding": 99}, `\{"finding": 99\}: there are only`)
+	a.asks("advise", in{"ref": made, "finding": 99}, `\{"finding": 99\}: there (are|is) only`) // a slow benchmark has few samples, and small findings are left out
 	a.asks("requests", in{"ref": made}, `record \{"trace": true\}`)
 	a.asks("look", in{"ref": "stage1"}, `record \{"package": "./stage1"\} records the program`)
 	a.asks("why_alloc", in{"where": "stage0/hi.go"}, `why_alloc \{"where": "stage0/hi.go:26"\}`)
