@@ -160,8 +160,8 @@ func (r *recorder) profile(kind string, at time.Duration) {
 	r.write.part(kind, at, at, number(at)+".pb.gz", b.Bytes())
 }
 
-// Allocated is the file of a heap profile that has everything that was allocated until the end. The last one in the recording lacks what came
-// after the last collections but one, and this one counts as alive what nobody has looked for since. hone makes one of both.
+// Allocated is the file of a second heap profile from the end, which has everything that was allocated until then. What it says is in use includes
+// garbage that was not collected yet, so hone takes that from the last profile of the recording, and merges both.
 const Allocated = ".allocated.pb.gz"
 
 // allocated writes that profile.
