@@ -110,7 +110,7 @@ func (tt *try) do(t *testing.T) {
 		t.Errorf("hotAlloc has %.0f%% of the heap", 100*got)
 	}
 	if got := share(t, r, "heap:alloc_space", "hotDrop"); !tt.sudden && got < 0.25 {
-		t.Errorf("hotDrop, after the last collection, has %.0f%% of what was allocated", 100*got)
+		t.Errorf("hotDrop, which runs after the last collection, allocated %.0f%% of all bytes", 100*got)
 	}
 	// What ends in order writes the rest: the last CPU profile, and then the others. How long that takes depends on what
 	// else the machine does.

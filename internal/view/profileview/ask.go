@@ -102,7 +102,8 @@ func partly(rec *recording.Recording, q query.Query) string {
 	return fmt.Sprintf("CPU profiles cover %s of this run of %s, between %s and %s", about(c.Covered), about(c.Run), about(c.From), about(c.To))
 }
 
-// unseen returns a note if a heap profile lacks much of what the program allocated. The runtime leaves out the last one or two garbage collection cycles.
+// unseen returns a note if a heap profile lacks much of what the program allocated, as where the program was killed: the runtime shows only what was
+// allocated before the last but one garbage collection.
 func unseen(rec *recording.Recording, k int, q query.Query) string {
 	const allocated, least = "/gc/heap/allocs:bytes", 4 << 20 // some samples of 512 kB
 	p := rec.Profile
