@@ -230,6 +230,9 @@ func (b *builder) run(ctx context.Context, prog *program, overlay gocmd.Overlay,
 	}
 	// Without paths and build IDs in them, programs of the same code are the same.
 	ldflags := "-buildid= " + b.ldflags
+	if args[0] == "test" {
+		ldflags = "-w " + ldflags // as go test does, which takes a quarter less time to link
+	}
 	if layout > 0 {
 		ldflags += fmt.Sprintf(" -randlayout=%d", layout)
 	}
