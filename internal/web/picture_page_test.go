@@ -119,6 +119,20 @@ func TestPageLongNames(t *testing.T) {
 	}
 }
 
+// Where a box has no room for the path of a package, it has the name of the package, which is not its major version.
+func TestPageMajorVersions(t *testing.T) {
+	p := open(t, serve(t, []byte("main.main;github.com/organization/repository/v9.(*Client).Do 40\nmain.main;math/rand/v2.IntN 16\nmain.main;main.other 104\n")), 1280, 800)
+	p.visit("/flame")
+	eval[bool](p, `(() => {
+		window.drawn = new Set();
+		const draw = CanvasRenderingContext2D.prototype.fillText;
+		CanvasRenderingContext2D.prototype.fillText = function (text, ...where) { window.drawn.add(text); return draw.call(this, text, ...where); };
+		return true;
+	})()`)
+	p.do(chromedp.EmulateViewport(1270, 800))
+	p.wait(`window.drawn.has("repository.(*Client).Do") && window.drawn.has("rand.IntN")`)
+}
+
 // The tooltip says what the box under the pointer costs, beside it.
 func TestPageTip(t *testing.T) {
 	p := open(t, serve(t, []byte(walked)), 1280, 800)

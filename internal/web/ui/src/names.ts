@@ -24,9 +24,13 @@ function afterPath(name: string): number {
   return name.lastIndexOf("/", end < 0 ? name.length : end) + 1;
 }
 
-/** short leaves out the path of the package: cart.(*Store).Total. */
+/** short leaves out the path of the package, and the major version at its end: cart.(*Store).Total. */
 export function short(name: string): string {
-  return name.slice(afterPath(name));
+  const at = afterPath(name);
+  const version = /^v(?:[2-9]|[1-9]\d+)(?=\.)/.exec(name.slice(at))?.[0];
+  if (!version) return name.slice(at);
+  const path = name.slice(0, Math.max(0, at - 1));
+  return path.slice(path.lastIndexOf("/") + 1) + name.slice(at + version.length);
 }
 
 /** packageOf returns the path of the package of a function, or "" when its name has none. */
