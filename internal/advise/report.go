@@ -108,7 +108,7 @@ func (p *Pass) evidence(c cost.Cost, callee string) (out []report.Evidence) {
 				name = in.Profile.SampleTypes[in.Column[m]].Type
 			}
 			q := query.Query{View: "list", Arg: "^" + regexp.QuoteMeta(p.Name) + `([.[-]|$)`, Refs: []string{in.Ref}, Metric: name}
-			out = append(out, report.Evidence{Says: "the cost of each line in " + cost.Metrics[m].Short, Query: q})
+			out = append(out, report.Evidence{Says: cost.Metrics[m].Long + " of each line", Query: q})
 			if callee != "" && i == 0 {
 				q := query.Query{View: "peek", Arg: "^" + regexp.QuoteMeta(callee) + "$", Refs: []string{in.Ref}, Metric: name}
 				out = append(out, report.Evidence{Says: "who calls " + callee + ", and what it calls", Query: q})

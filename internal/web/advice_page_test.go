@@ -112,7 +112,7 @@ func TestPageFindings(t *testing.T) {
 	if got := eval[string](p, `document.querySelector(".evidence a").title`); got != one.Evidence[0].Command {
 		t.Errorf("the first evidence is %q, want %q", got, one.Evidence[0].Command)
 	}
-	p.click(".evidence a", "the cost of each line")
+	p.click(".evidence a", "of each line")
 	p.wait(`location.pathname === "/source"`)
 	p.settled()
 	p.wait(`document.querySelector(".told-row") !== null`)

@@ -35,16 +35,16 @@ const spreadUnit = 1 << 20
 
 // Metrics say how each metric is called and counted.
 var Metrics = [NumMetrics]struct {
-	Name, Short, unit string
-	kind, typ         string // of profile, and sample type in it
+	Name, Short, Long, unit string
+	kind, typ               string // of profile, and sample type in it
 }{
-	CPU:         {"cpu", "CPU", "nanoseconds", recording.CPU, "cpu"},
-	BytesMade:   {"alloc_space", "bytes", "bytes", recording.Heap, "alloc_space"},
-	ObjectsMade: {"alloc_objects", "objects", "count", recording.Heap, "alloc_objects"},
-	InUse:       {"inuse_space", "live", "bytes", recording.Heap, "inuse_space"},
-	Blocked:     {"block:delay", "waiting", "nanoseconds", recording.Block, "delay"},
-	Held:        {"mutex:delay", "waiting for locks", "nanoseconds", recording.Mutex, "delay"},
-	Goroutines:  {"goroutine", "goroutines", "count", recording.Goroutine, "goroutine"},
+	CPU:         {"cpu", "CPU", "CPU time", "nanoseconds", recording.CPU, "cpu"},
+	BytesMade:   {"alloc_space", "bytes", "allocated bytes", "bytes", recording.Heap, "alloc_space"},
+	ObjectsMade: {"alloc_objects", "objects", "allocated objects", "count", recording.Heap, "alloc_objects"},
+	InUse:       {"inuse_space", "live", "live bytes", "bytes", recording.Heap, "inuse_space"},
+	Blocked:     {"block:delay", "waiting", "time waiting", "nanoseconds", recording.Block, "delay"},
+	Held:        {"mutex:delay", "waiting for locks", "time waiting for locks", "nanoseconds", recording.Mutex, "delay"},
+	Goroutines:  {"goroutine", "goroutines", "goroutines", "count", recording.Goroutine, "goroutine"},
 }
 
 // A Cost is an amount of each metric, and how uncertain some of them are.
