@@ -65,6 +65,7 @@ type page struct {
 	t   *testing.T
 	ctx context.Context
 	url string // of the server
+	way string // the first page, until a page has been loaded: its address hands out the cookie
 
 	mu     sync.Mutex
 	errors []string // what the console said that it should not have
@@ -75,7 +76,8 @@ type page struct {
 // smoke is the test of the page that runs without -tags live, but for a short run: it opens every view.
 const smoke = "TestPageViews/cpu"
 
-// open opens a tab of a size at the first page of a server. When the test ends the console must have been silent.
+// open opens a tab of a size for a server. Its first page is loaded when something is done with it, unless another one is visited first: each takes
+// a quarter of a second of CPU time. When the test ends the console must have been silent.
 func open(t *testing.T, first string, width, height int64) *page {
 	t.Helper()
 	if t.Name() != smoke {
@@ -94,7 +96,7 @@ func open(t *testing.T, first string, width, height int64) *page {
 	ctx, stop := chromedp.NewContext(browserCtx)
 	ctx, stopTime := context.WithTimeout(ctx, 5*patience)
 	url, _, _ := strings.Cut(first, "/overview")
-	p := &page{t: t, ctx: ctx, url: url}
+	p := &page{t: t, ctx: ctx, url: url, way: first}
 	console := chromedp.Console(ctx)
 	read := make(chan struct{})
 	go func() {
@@ -121,8 +123,9 @@ func open(t *testing.T, first string, width, height int64) *page {
 			}
 		}
 	})
-	// The first page hands out the cookie.
-	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(first))
+	if err := chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 
@@ -146,6 +149,7 @@ func (p *page) forgive(said string) {
 
 func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
+	p.enter()
 	if err := chromedp.Do(p.ctx, steps...); err != nil {
 		p.t.Fatal(err)
 	}
@@ -154,8 +158,26 @@ func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
 // visit loads a path and waits until its view has something to show.
 func (p *page) visit(path string) {
 	p.t.Helper()
-	p.do(chromedp.Navigate(p.url + path))
+	address := p.url + path
+	if _, token, ok := strings.Cut(p.way, "?token="); ok {
+		sep := "?"
+		if strings.Contains(path, "?") {
+			sep = "&"
+		}
+		address += sep + "token=" + token
+	}
+	p.way = ""
+	p.do(chromedp.Navigate(address))
 	p.settled()
+}
+
+// enter loads the first page if none has been loaded.
+func (p *page) enter() {
+	p.t.Helper()
+	if first := p.way; first != "" {
+		p.way = ""
+		p.do(chromedp.Navigate(first))
+	}
 }
 
 // settled waits until nothing is awaited any more and the picture, if there is one, is painted.
@@ -185,6 +207,7 @@ func (p *page) wait(cond string) {
 // eval returns what an expression, or what it promises, is.
 func eval[T any](p *page, js string) T {
 	p.t.Helper()
+	p.enter()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("%s: %v", js, err)
