@@ -144,7 +144,7 @@ func (o *Options) nameLocally(n *namer, force bool) {
 		case len(of[i]) == 0: // named, or not met
 			continue
 		case m.File == "" && !o.PProf:
-			if slices.ContainsFunc(of[i], unnamed) {
+			if n.p.Damage == nil && slices.ContainsFunc(of[i], unnamed) { // a note says what damage took
 				absent = append(absent, "")
 			}
 			continue

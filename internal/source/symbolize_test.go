@@ -1,7 +1,11 @@
 package source
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,5 +40,37 @@ func TestNamesWithoutFlag(t *testing.T) {
 		if !slices.Equal(absent, test.want) {
 			t.Errorf("%q: %q are absent, want %q", test.text, absent, test.want)
 		}
+	}
+}
+
+// In a profile that was cut off before its names, which a note says, it is no use to look for the program.
+func TestNamesThatWereCutOff(t *testing.T) {
+	packed, err := os.Open("../../testdata/corpus/profiles/heap.pb.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "heap.pb")
+	if err := os.WriteFile(file, b[:1000], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Absent: func(programs []string) { t.Errorf("%q are looked for", programs) }}
+	g, err := o.Gather(t.Context(), []string{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Finish(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if g.Profile.Damage == nil {
+		t.Error("the profile is not damaged")
 	}
 }
