@@ -212,8 +212,8 @@ func (l *Look) next() []hint.Command {
 			hint.Ask("list", refs...).Of(rx).For("its cost line by line"))
 	}
 	out = append(out, hint.Ask("flame", refs...).For("the whole picture"))
-	if len(l.Labels) > 0 {
-		out = append(out, hint.Ask("tags", refs...).For("by label: "+listed(l.Labels)))
+	if named := slices.DeleteFunc(slices.Clone(l.Labels), func(s string) bool { return s == "" }); len(named) > 0 { // damaged profiles lack names
+		out = append(out, hint.Ask("tags", refs...).For("by label: "+listed(named)))
 	}
 	for _, m := range []struct{ metric, doc string }{
 		{"heap:alloc_space", "where memory is allocated"},
