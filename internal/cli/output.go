@@ -109,6 +109,9 @@ func writable(cmd *cobra.Command, out output) error {
 		return usagef("hone record -o "+file+" makes one", "%s would not be a recording, since %s writes text", out.file, name)
 	case out.format != "":
 		return nil
+	case name == "spans" && spanFormats[named] == "" && !slices.Contains([]string{"", ".md", ".txt", ".html", ".svg", ".png"}, named):
+		// A table of the longest is not all spans, which the file is for.
+		return usagef("-o takes .parquet, .csv, .json, .jsonl and .pftrace; .txt and .md have only the longest", "%s: hone does not write %s", out.file, named)
 	case slices.Contains([]string{".pdf", ".ps", ".eps", ".gif", ".jpg", ".jpeg", ".webp", ".htm", ".xlsx", ".svgz", ".xml", ".yaml", ".yml", ".tsv"}, named):
 		return usagef("-o takes .json, .csv, .md and .txt; for pictures .svg, .png and .html", "%s: hone does not write %s", out.file, named)
 	}
