@@ -584,8 +584,12 @@ func isRevision(ctx context.Context, sys *System, s string) bool {
 	if _, _, ok := strings.Cut(s, ".."); ok {
 		return true
 	}
-	_, err := git.Command{Dir: sys.Dir}.Run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", s+"^{commit}")
-	return err == nil
+	is := func(s string) bool {
+		_, err := git.Command{Dir: sys.Dir}.Run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", s+"^{commit}")
+		return err == nil
+	}
+	start, _, relative := strings.Cut(s, "~")
+	return is(s) || relative && is(start) // HEAD~9 is meant as one even if there are fewer
 }
 
 // writeRaw writes the measurements of both sides as benchmark lines.
