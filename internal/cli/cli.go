@@ -344,7 +344,7 @@ func hints(err error, by hint.Speller) []string {
 		out = append(out, "they are of different kinds, such as cpu and heap; hone info FILE shows the kind, and only profiles of one kind can be merged or compared")
 	}
 	if errors.Is(err, profile.ErrEmpty) {
-		out = append(out, "a program writes its CPU profile in pprof.StopCPUProfile; os.Exit and log.Fatal skip deferred calls of it")
+		out = append(out, "a program writes its CPU profile in pprof.StopCPUProfile, and its trace in trace.Stop; os.Exit and log.Fatal skip deferred calls of them")
 	}
 	var format *profile.FormatError
 	if errors.As(err, &format) && format.Detail != "" && next == nil { // a hint about the actual kind of the file is more useful
