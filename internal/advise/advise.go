@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/hint"
@@ -47,10 +48,16 @@ type Progress struct {
 // ErrNothing says that profiles hold nothing that findings could be about.
 var ErrNothing = errors.New("it shows no cost in CPU, memory or waiting")
 
+// ErrForeign says that profiles are of other kinds than those that findings are about.
+var ErrForeign = errors.New("findings are about CPU time, memory, waiting and goroutines, as Go programs measure them, and it has none of these metrics")
+
 // Run has rules look for what the program of some recordings does without need, in their order.
 func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Options) (*report.Advice, error) {
 	opt.Least = cmp.Or(opt.Least, 0.01)
 	inputs, damaged := cost.InputsOf(in)
+	if len(inputs) > 0 && !slices.ContainsFunc(inputs, cost.Input.Counts) {
+		return nil, ErrForeign
+	}
 	t, err := openTree(ctx, cmp.Or(opt.Dir, "."), opt.Flags, in)
 	if err != nil {
 		return nil, err

@@ -119,8 +119,8 @@ func (a *adviser) look(ctx context.Context, rec *recording.Recording, say func(a
 		return nil, withHint(fmt.Errorf("%s: %w", rec.Ref, err), "record for longer, or put the program under load")
 	}
 	var homeless *advise.NoModuleError
-	if errors.As(err, &homeless) { // the rest of the page is about the profile and needs no module
-		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: hint.Texts{hint.With(homeless)}}, nil
+	if errors.As(err, &homeless) || errors.Is(err, advise.ErrForeign) { // the rest of the page is about the profile and needs neither
+		found, err = &report.Advice{Refs: []string{rec.Ref}, Findings: []report.Finding{}, Notes: hint.Texts{hint.With(err)}}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for findings in %s: %w", rec.Ref, err)

@@ -52,6 +52,9 @@ func (i *Input) spread(v *Cost) {
 }
 
 // whole rounds to a number that can be added up with others without running over.
+// Counts reports whether there is anything to count.
+func (in Input) Counts() bool { return slices.Max(in.Column[:]) >= 0 }
+
 func whole(x float64) int64 { return int64(min(math.Round(x), 1<<50)) }
 
 // InputsOf returns what there is to count in recordings.
