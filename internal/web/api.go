@@ -78,6 +78,21 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 	})
 }
 
+// maker returns a command whose file has a part.
+func maker(part view.Part) string {
+	switch part {
+	case view.Trace:
+		return "hone record --trace ./cmd/server"
+	case view.LoadRun:
+		return "hone load -o load.hone URL"
+	case view.Benchmarks:
+		return "hone record --test ./pkg -bench ."
+	case view.Versions:
+		return "hone compare -o new.hone main..HEAD"
+	}
+	return "hone record ./cmd/server"
+}
+
 // run runs a view.
 func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report, error) {
 	q.View = v.Name
@@ -90,7 +105,7 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 	var err error
 	if v.Part != view.Profile {
 		if in = in[:1]; !v.Has(in[0]) {
-			return nil, withHint(fmt.Errorf("%s has no %s", in[0].Ref, v.Part.Doc), "hone record ./cmd/server makes a recording that does")
+			return nil, withHint(fmt.Errorf("%s has no %s", in[0].Ref, v.Part.Doc), maker(v.Part)+" makes one that does")
 		}
 	}
 	if len(in) == 2 && v.Part == view.Profile && !v.NeedsBase && !v.Compares {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,8 +11,10 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/views"
 )
 
 // Recorded is recorded, for the tests of the page.
@@ -210,6 +213,21 @@ func TestMetricsOfProfile(t *testing.T) {
 			if top.Metric != m.Type || top.Total != m.Total {
 				t.Errorf("metric=%s is %s of %d, want %s of %d", name, top.Metric, top.Total, m.Type, m.Total)
 			}
+		}
+	}
+}
+
+// What a recording lacks is named with the command whose file has it.
+func TestAbsentParts(t *testing.T) {
+	in := []*recording.Recording{recorded(t)}
+	for name, want := range map[string]string{"trace": "hone record --trace ", "load": "hone load -o ", "bench": "hone record --test ", "gc": "hone record ./"} {
+		v, ok := views.Find(name)
+		if !ok {
+			t.Fatalf("there is no view %s", name)
+		}
+		_, err := run(v, in, query.Query{})
+		if got := (*hinted)(nil); !errors.As(err, &got) || !strings.HasPrefix(got.hint, want) {
+			t.Errorf("%s: %v, want a hint that begins with %q", name, err, want)
 		}
 	}
 }
