@@ -157,8 +157,9 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		if d.view != "" {
 			name = base + d.ending // the name of the recording says enough
 		}
+		written := render.Options{By: s.opt.By} // commands in a file are for a terminal
 		if format == "markdown" {
-			if rep, err = forTicket(v, in, q, rep); err != nil {
+			if rep, err = forTicket(v, in, q, rep, written); err != nil {
 				fail(w, statusOf(err), err, s.hintOf(err))
 				return
 			}
@@ -166,7 +167,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		if kept != "" {
 			var body bytes.Buffer
 			zw := gzip.NewWriter(&body)
-			err := render.Write(&bounded{zw, mostAnswer}, d.format, rep, render.Options{})
+			err := render.Write(&bounded{zw, mostAnswer}, d.format, rep, written)
 			if err = cmp.Or(err, zw.Close()); err != nil {
 				fail(w, http.StatusUnprocessableEntity, err, "")
 				return
@@ -177,7 +178,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		file := &attachment{w: w, name: name, media: d.media}
-		if err := render.Write(file, d.format, rep, render.Options{}); err != nil && !file.begun {
+		if err := render.Write(file, d.format, rep, written); err != nil && !file.begun {
 			fail(w, http.StatusUnprocessableEntity, err, "")
 		} else if err != nil {
 			panic(http.ErrAbortHandler) // a file that looks whole must be whole
@@ -191,11 +192,11 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 const mostTicket = 60_000
 
 // forTicket returns a report that fits into an issue, with fewer rows if necessary.
-func forTicket(v *view.View, in []*recording.Recording, q query.Query, rep report.Report) (report.Report, error) {
+func forTicket(v *view.View, in []*recording.Recording, q query.Query, rep report.Report, opt render.Options) (report.Report, error) {
 	limited := v.Uses.Has("limit")
 	for _, limit := range []int{400, 200, 100, 50, 25, 10} {
 		var size countingWriter
-		if err := render.Write(&size, "markdown", rep, render.Options{}); err != nil || size <= mostTicket || !limited {
+		if err := render.Write(&size, "markdown", rep, opt); err != nil || size <= mostTicket || !limited {
 			return rep, err
 		}
 		if q.Limit > 0 && q.Limit <= limit {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -284,7 +285,6 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestDownload gets every form.
 // A view for a ticket fits into one: what is small is left out, and the file says so.
 func TestDownloadForTicket(t *testing.T) {
 	b, err := os.ReadFile("testdata/compile.pb.gz")
@@ -303,6 +303,23 @@ func TestDownloadForTicket(t *testing.T) {
 	}
 }
 
+// Commands in a ticket are those of a terminal.
+func TestDownloadedCommands(t *testing.T) {
+	s := New([]*recording.Recording{Leaky(t)}, Options{Version: "test", Hosts: []string{"localhost:1234"}, By: terminal{}})
+	got := get(s, s.Handler(), "/download/markdown?view=mem").Body.String()
+	if !strings.Contains(got, "$ top ") {
+		t.Errorf("the file has no command for a terminal: %s", got[max(0, len(got)-300):])
+	}
+}
+
+type terminal struct{}
+
+func (terminal) Option(o hint.Option) string { return "--" + o.Name }
+func (terminal) Command(c hint.Command) string {
+	return "$ " + c.Verb + " " + strings.Join(c.Args, " ")
+}
+
+// TestDownload gets every form.
 func TestDownload(t *testing.T) {
 	s, h := serverOf(t, "main;work;read 3\nmain;idle 1\n")
 	for _, d := range downloads {
