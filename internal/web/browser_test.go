@@ -465,9 +465,8 @@ func TestPageSavedDiff(t *testing.T) {
 	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.do(chromedp.Navigate("file://" + file))
+	p.do(chromedp.Navigate("file://" + file)) // which opens where it was saved
 	p.settled()
-	p.visitTab("Diff")
 	if got := p.pixel(-5, 45); got != picture {
 		t.Errorf("where something is gone the saved picture is %v, and the page had %v", got, picture)
 	}

@@ -68,7 +68,10 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err, "")
 		return
 	}
-	format := r.PathValue("format")
+	format, first := r.PathValue("format"), ""
+	if format == "html" {
+		asked, first = "", asked // the page has all views
+	}
 	// The page shows this one, and asks for it again when it is loaded anew.
 	kept := ""
 	if format == "svg" {
@@ -121,7 +124,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	if format == "html" {
 		q.Arg = ""
 		file := &attachment{w: w, name: base + ".html", media: "text/html; charset=utf-8"}
-		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version, Advice: s.adviser.found(whole)}); err != nil && !file.begun {
+		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version, First: first, Advice: s.adviser.found(whole)}); err != nil && !file.begun {
 			fail(w, statusOf(err), err, s.hintOf(err))
 		}
 		return

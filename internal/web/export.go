@@ -32,8 +32,9 @@ const (
 // PageOptions tune a saved page.
 type PageOptions struct {
 	Version string
-	Dark    bool // dark by default; otherwise the system of the reader decides
-	Up      bool // flame graphs grow upwards by default
+	Dark    bool   // dark by default; otherwise the system of the reader decides
+	Up      bool   // flame graphs grow upwards by default
+	First   string // tab that the page opens with, if it has it; otherwise the flame graph
 
 	Advice []byte // findings as JSON; nil if there was no search
 }
@@ -61,6 +62,9 @@ func WritePage(w io.Writer, in []*recording.Recording, q query.Query, o PageOpti
 		root += ` data-theme="dark"`
 	}
 	first := "flame"
+	if needs := map[string]string{"overview": "top", "graph": "dot", "source": "list"}; slices.Contains(pages, o.First) && saved(answers, cmp.Or(needs[o.First], o.First)) {
+		first = o.First
+	}
 	if o.Up {
 		first += "?ui.orient=flame"
 	}

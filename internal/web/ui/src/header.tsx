@@ -137,7 +137,7 @@ const downloads: [format: string, doc: string][] = [
   ["hone", "the recording, with all that is in it (.hone)"],
   ["pprof", "profile as loaded (.pb.gz)"],
   ["pprof-filtered", "profile as filtered (.pb.gz)"],
-  ["html", "this page as one file (.html)"],
+  ["html", "these tabs as one page, which needs no server (.html)"],
   ["svg", "flame graph (.svg)"],
   ["png", "flame graph (.png)"],
   ["folded", "stacks as text, for flamegraph.pl and similar tools (.txt)"],
@@ -171,8 +171,8 @@ function Download() {
     const table = tables.has(format);
     const arg = get(app.state, "arg");
     const own = written[app.state.view];
-    const view = spans.has(format) ? "spans" : table ? (ofFunction.has(own) && arg === "" ? "top" : own) : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : "";
-    const grammar = view === "graph" ? "dot" : view || "flame";
+    const view = spans.has(format) ? "spans" : table ? (ofFunction.has(own) && arg === "" ? "top" : own) : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : format === "html" ? app.state.view : "";
+    const grammar = view === "graph" ? "dot" : format === "html" ? "flame" : view || "flame";
     const picture = grammar === "flame" && !table && get(app.state, "base") !== "" && get(app.state, "ui.gone") !== "no";
     const extra: Pair[] = [...(view ? [["view", view] as Pair] : []), ...(picture ? [["gone", "true"] as Pair] : [])];
     const question = asked(app, grammar, ["arg", ofFunction.has(view) ? arg : ""]).filter(([k]) => (k !== "root" || grammar === "flame") && (k !== "metric" || view !== "goroutines"));
