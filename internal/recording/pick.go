@@ -164,7 +164,9 @@ func (r *Recording) why() string {
 // Pick returns r with the profile that a metric is in, and the sample type it means there. When parts of the recording are damaged, it is
 // made of the others, and its Damage says so. A time after the end of the recording is an error. When from or to are not 0, only
 // what happened between from and to counts, where a to of 0 is the end; of what shows a moment, such as live memory, it is the last one before to. When
-// from and to are the same, it is that moment. What goroutines did at a time comes from the execution trace, where one covers it.
+// from and to are the same, it is that moment. What counts from the start of the program is known only when profiles were taken: it is the difference of
+// the last one until from and the first one at to or later, and a note says of when these are. What goroutines did at a time comes from the execution
+// trace, where one covers it.
 func (r *Recording) Pick(metric string, from, to time.Duration) (*Recording, string, error) {
 	if err := r.over(metric, from, to); err != nil {
 		return nil, "", err
@@ -208,11 +210,12 @@ func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Re
 	if (r.made != nil || added != nil) && (from != 0 || to != 0) {
 		return nil, "", fmt.Errorf("%s: the time of profiles in a store is part of the ref", r.Ref)
 	}
+	counted := moves(typ) && from != to
 	if all := r.Parts[kind]; from > 0 && to == 0 && kind != traceKind {
 		to = max(from, all[len(all)-1].To)
 	}
 	trace = trace && kind == Goroutine && to != 0 && r.traced(to)
-	key := fmt.Sprint(kind, from, to, moves(typ), trace)
+	key := fmt.Sprint(kind, from, to, counted, trace)
 	p, err := r.read.Do(key, func() (p *profile.Profile, err error) {
 		s := &partReader{Recording: r, kind: kind}
 		switch {
@@ -230,7 +233,7 @@ func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Re
 			return r.goroutinesAt(to)
 		case kind == CPU:
 			p, err = s.cpu(from, to)
-		case moves(typ) && to != 0 && from < to:
+		case counted:
 			p, err = s.between(from, to)
 		default:
 			p, err = s.at(to)
@@ -390,18 +393,22 @@ func (s *partReader) at(at time.Duration) (*profile.Profile, error) {
 	return p, err
 }
 
-// between returns what was added to the profiles of the kind in a time.
+// between returns what was added to the profiles of the kind in a time: from the last profile that was taken until it begins, or the start, to
+// the first that was taken when it ends or later, or the last of all.
 func (s *partReader) between(from, to time.Duration) (*profile.Profile, error) {
 	parts := s.Parts[s.kind]
-	last := func(at time.Duration) int {
-		i := len(parts) - 1
-		for i >= 0 && parts[i].To > at {
-			i--
-		}
-		return i
+	before := -1
+	for before+1 < len(parts) && parts[before+1].To <= from {
+		before++
 	}
-	before, after := last(from), max(0, last(to))
-	p, after, err := s.nearest(after, min(before+1, after), len(parts))
+	if before == len(parts)-1 {
+		return nil, fmt.Errorf("there is no %s profile after %s; %s", s.kind, from, taken(parts))
+	}
+	after := before + 1
+	for after < len(parts)-1 && parts[after].To < to {
+		after++
+	}
+	p, after, err := s.nearest(after, before+1, len(parts))
 	if err != nil {
 		return nil, err
 	}
@@ -423,4 +430,13 @@ func (s *partReader) between(from, to time.Duration) (*profile.Profile, error) {
 		}
 	}
 	return p.WithNote(fmt.Sprintf("%s from %s to %s after the start, which is when there are profiles", s.kind, start, parts[after].To)), nil
+}
+
+// taken says when profiles were taken.
+func taken(parts []Part) string {
+	last := parts[len(parts)-1].To
+	if len(parts) == 1 {
+		return fmt.Sprintf("the only one was taken at %s", last)
+	}
+	return fmt.Sprintf("%d were taken from %s to %s", len(parts), parts[0].To, last)
 }

@@ -197,6 +197,11 @@ func TestPick(t *testing.T) {
 		{"heap:alloc_space", 0, 0, "alloc_space", "map[main.a:300]", ""},
 		{"allocs", s, 3 * s, "alloc_space", "map[main.a:200]", "from 1s to 3s"},
 		{"alloc_objects", 0, 2 * s, "alloc_objects", "map[main.a:2]", "from 0s to 2s"},
+		{"alloc_space", 1200 * time.Millisecond, 1800 * time.Millisecond, "alloc_space", "map[main.a:100]", "from 1s to 2s"},
+		{"alloc_space", 0, 1200 * time.Millisecond, "alloc_space", "map[main.a:200]", "from 0s to 2s"},
+		{"alloc_space", 1200 * time.Millisecond, 2500 * time.Millisecond, "alloc_space", "map[main.a:200]", "from 1s to 3s"},
+		{"alloc_space", 2500 * time.Millisecond, 99 * s, "alloc_space", "map[main.a:100]", "from 2s to 3s"},
+		{"alloc_space", 2500 * time.Millisecond, 0, "alloc_space", "map[main.a:100]", "from 2s to 3s"},
 	}
 	both(t, func(t *testing.T, r *Recording) {
 		for _, test := range tests {
@@ -229,6 +234,8 @@ func TestPickAfterEnd(t *testing.T) {
 		{"inuse_space", 3210 * time.Millisecond, 3210 * time.Millisecond, ""}, // it is printed as 3.20s
 		{"inuse_space", 2 * s, 99 * s, ""},
 		{"alloc_space", 0, 99 * s, ""},
+		{"alloc_space", 3100 * time.Millisecond, 3200 * time.Millisecond, "there is no heap profile after 3.1s; 3 were taken from 1s to 3s"},
+		{"alloc_space", 3100 * time.Millisecond, 0, "there is no heap profile after 3.1s; 3 were taken from 1s to 3s"},
 	}
 	both(t, func(t *testing.T, r *Recording) {
 		ended, open := *r, *r

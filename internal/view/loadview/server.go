@@ -249,14 +249,26 @@ func (s *serverRun) waiting() {
 			w.Blocked, w.Locks = sum.serving, sum.locks
 			w.Off = p.NumSamples() == 0
 		}
-		if p, typ, err := s.rec.Profiles(recording.Mutex).Between("", first, last); err == nil {
-			none := newCostTable()
-			where := func(f *report.FunctionCost) *float64 { return &f.Blocked }
-			w.Contended = none.add(p, typ, 1/w.Requests, false, where, where).all
-		}
+		w.Contended = s.contended()
 		w.Queued = s.queued()
 		s.out.Waiting = w
 	}
+}
+
+// contended returns how long goroutines waited for mutexes, per request. Its profiles have times of their own: hone fetches those of a server one
+// after the other.
+func (s *serverRun) contended() float64 {
+	first, last, ok := s.parts(recording.Mutex)
+	requests := s.requests(first, last)
+	if !ok || requests < 1 {
+		return 0
+	}
+	p, typ, err := s.rec.Profiles(recording.Mutex).Between("", first, last)
+	if err != nil {
+		return 0
+	}
+	where := func(f *report.FunctionCost) *float64 { return &f.Blocked }
+	return newCostTable().add(p, typ, 1/requests, false, where, where).all
 }
 
 // queued returns how long goroutines waited for a P, per request: the mean number of waiting goroutines, divided by the rate of
