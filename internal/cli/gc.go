@@ -69,6 +69,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		defer rec.Close()
 		return gcAnswer(sys, out, q, rec)
 	}
 	return cmd
@@ -101,7 +102,6 @@ func gcLog(sys *System, ref string) (*recording.Recording, error) {
 	if err != nil {
 		return nil, openHints(err)
 	}
-	rec.Close() // openPart has read the log already
 	return rec, nil
 }
 

@@ -86,6 +86,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 		if err != nil {
 			return err
 		}
+		defer rec.Close()
 		return gcAnswer(sys, out, query.Query{View: "gc", Refs: args}, rec)
 	}
 	if err != nil {

@@ -67,7 +67,8 @@ type GCSummary struct {
 	Peak      int64 `json:"peak_heap_bytes,omitempty"`
 	Live      int64 `json:"live_heap_bytes,omitempty"` // of the last cycle
 	MaxLive   int64 `json:"max_live_heap_bytes,omitempty"`
-	Goal      int64 `json:"goal_bytes,omitempty"`           // of the last cycle
+	Goal      int64 `json:"goal_bytes,omitempty"`           // of the last cycle, which is replaced when that ends
+	NextGoal  int64 `json:"next_goal_bytes,omitempty"`      // after the last cycle, as metrics of the program say
 	Over      int   `json:"cycles_over_goal,omitempty"`     // by more than a tenth
 	MostOver  int64 `json:"goal_overshoot_bytes,omitempty"` // the largest excess…
 	OverGoal  int64 `json:"overshot_goal_bytes,omitempty"`  // …and the goal that it exceeded
@@ -316,7 +317,10 @@ func (g *GC) facts() []Fact {
 	}
 	add("heap", heap...)
 	if g.Goal > 0 {
-		goal := []any{Bytes(g.Goal), " at the end"}
+		goal := []any{Bytes(g.Goal), " in the last cycle"}
+		if g.NextGoal > 0 {
+			goal = []any{Bytes(g.NextGoal), " at the end"}
+		}
 		if g.Over > 0 {
 			goal = append(goal, "; ", g.Over, " cycles ended more than a tenth above theirs, at most ",
 				Share{g.MostOver, g.OverGoal}, " above ", Bytes(g.OverGoal))

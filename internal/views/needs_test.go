@@ -45,8 +45,8 @@ func everything(t *testing.T) *recording.Recording {
 	for i := range int64(9) {
 		l.Marks = append(l.Marks, latency.Mark{At: time.Duration(i) * time.Second, Answered: 1000 * i})
 		l.Service.Add(time.Millisecond)
-		fmt.Fprintf(&metrics, `{"t":%d,"process/rss":%d,"process/cpu":%d,"go/goroutines":%d,"/gc/heap/live:bytes":%d,"/gc/cycles/total:gc-cycles":%d}`+"\n",
-			1000*i, 10<<20+i<<20, i, 100*i, i<<21, i)
+		fmt.Fprintf(&metrics, `{"t":%d,"process/rss":%d,"process/cpu":%d,"go/goroutines":%d,"/gc/heap/live:bytes":%d,"/gc/heap/goal:bytes":%d,"/gc/cycles/total:gc-cycles":%d}`+"\n",
+			1000*i, 10<<20+i<<20, i, 100*i, i<<21, i<<22, i)
 	}
 	l.Asked, l.Sent, l.Answered, l.Good = 8000, 8000, 8000, 8000
 	put(recording.MetricsFile, []byte(metrics.String()))

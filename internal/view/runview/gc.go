@@ -60,6 +60,9 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if len(log.Processes) == 1 {
 		run.sum.Sys, run.sum.Released = log.Scavenger.Sys, log.Scavenger.Released
 	}
+	if len(log.Processes) == 1 {
+		run.sum.NextGoal = run.nextGoal(recording.Metrics.In(in[0]))
+	}
 	out.GCSummary = run.sum
 	out.Findings = run.findings()
 	for _, f := range out.Findings {
@@ -236,6 +239,22 @@ func (r *gcRun) allocatedBefore15() int64 {
 		}
 	}
 	return sum
+}
+
+// nextGoal returns the goal that the end of the last cycle set, as it was measured after that, or 0 where it was not. The log has it only
+// with the next cycle.
+func (r *gcRun) nextGoal(s *recording.Series) int64 {
+	if s == nil || !r.timed {
+		return 0
+	}
+	last := r.cycles[len(r.cycles)-1]
+	goal := int64(0)
+	for i, t := range s.Times {
+		if v, ok := s.At(metricGoal, i); ok && t > last.Start+last.Wall() && r.at.Holds(t) {
+			goal = int64(v)
+		}
+	}
+	return goal
 }
 
 // overshoots reports whether a cycle ended more than a tenth above its goal. Sizes are whole megabytes.

@@ -45,6 +45,7 @@ var Views = []view.View{
 		Examples: []string{"gc", "gc limit=all at=10s..20s"},
 		Uses:     "ref limit at process",
 		Part:     view.GCLog,
+		Needs:    []string{recording.Metrics.Name},
 		Run:      GC,
 	},
 }

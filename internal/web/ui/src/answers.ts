@@ -667,6 +667,7 @@ export interface GCSummary {
   live_heap_bytes?: number;
   max_live_heap_bytes?: number;
   goal_bytes?: number;
+  next_goal_bytes?: number;
   cycles_over_goal?: number;
   goal_overshoot_bytes?: number;
   overshot_goal_bytes?: number;
