@@ -48,7 +48,7 @@ func (w *watcher) stop() {
 	<-w.done
 }
 
-// measure writes a line every second.
+// measure writes a line every second, and one when ctx ends if the process still runs.
 func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 	f, err := os.Create(filepath.Join(w.folder, recording.MetricsFile))
 	if err != nil {
@@ -60,6 +60,19 @@ func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 	defer p.Close()
 	value := w.watchProcess(p)
 	var line []byte
+	var written time.Time
+	write := func() {
+		line = append(line[:0], `{"t":`...)
+		line = strconv.AppendInt(line, time.Since(start).Milliseconds(), 10)
+		empty := len(line)
+		if line = p.Append(line); w.While != nil {
+			line = p.AppendDelay(line)
+		}
+		if len(line) > empty {
+			w.wrote(f.Write(append(line, "}\n"...)))
+			written = time.Now()
+		}
+	}
 	var before float64 // CPU time
 	last := start
 	next := start.Add(50 * time.Millisecond)
@@ -70,6 +83,10 @@ func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 		}
 		select {
 		case <-ctx.Done():
+			// The system counts CPU time in ticks, which say nothing about a moment.
+			if time.Since(written) >= glance && p.RSS() > 0 {
+				write()
+			}
 			return
 		case <-time.After(wait):
 		}
@@ -84,22 +101,13 @@ func (w *watcher) measure(ctx context.Context, pid int, start time.Time) {
 			}
 		}
 		trouble := len(w.When) > 0 && w.trouble(time.Since(start), value)
-		if !due && !trouble {
-			continue
-		}
-		line = append(line[:0], `{"t":`...)
-		line = strconv.AppendInt(line, time.Since(start).Milliseconds(), 10)
-		empty := len(line)
-		if line = p.Append(line); w.While != nil {
-			line = p.AppendDelay(line)
-		}
-		if len(line) > empty {
-			w.wrote(f.Write(append(line, "}\n"...)))
+		if due || trouble {
+			write()
 		}
 	}
 }
 
-// glance is how often it is looked whether there is trouble.
+// glance is how often it is looked whether there is trouble, and the shortest time of which CPU time is measured.
 const glance = 100 * time.Millisecond
 
 // took keeps a CPU profile.
