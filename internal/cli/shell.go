@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/view/profileview"
 	"github.com/hone-perf/hone/internal/views"
@@ -202,13 +203,42 @@ func (s *shell) do(line string) error {
 		for i := range query.Keys {
 			every[i] = query.Keys[i].Name
 		}
-		s.held = append(s.held, q.On(s.settings(), every))
+		all := q.On(s.settings(), every)
+		if q.Metric != "" || q.Unit != "" {
+			if err := s.check(all); err != nil {
+				return err
+			}
+		}
+		s.held = append(s.held, all)
 		return nil
 	}
 	if _, ok := views.Find(words[0]); !ok {
 		return unknownWord(words[0])
 	}
 	return s.answer(line, where, to)
+}
+
+// check returns an error if no question could be answered with the metric and the unit of settings. A unit has to suit one of the metrics, as a
+// question may name another than the settings do.
+func (s *shell) check(settings query.Query) error {
+	in, metric, err := s.open(query.Query{Metric: settings.Metric})
+	if err != nil {
+		return err
+	}
+	if err := checkMetric(in, metric); err != nil {
+		return err
+	}
+	var units []string
+	for _, t := range in[0].Profile.SampleTypes {
+		units = append(units, t.Unit)
+	}
+	if s.recorded {
+		units = append(units, "nanoseconds", "bytes") // of its other profiles
+	}
+	if slices.ContainsFunc(units, func(own string) bool { return unit.Compatible(settings.Unit, own) }) {
+		return nil
+	}
+	return checkUnit(in[0], query.Query{Metric: metric, Unit: settings.Unit})
 }
 
 // shellWords are the commands of the prompt.
