@@ -54,6 +54,41 @@ func isRuntime(pkg string) bool {
 		strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/")
 }
 
+// Most returns the total of a sample type, and the function outside of the standard library that most of it is in: on each stack, the innermost
+// such function counts, as its callers only lead there. The recorder is not part of the program.
+func Most(p *profile.Profile, typ string) (total int64, function string) {
+	k, err := p.SampleIndex(typ)
+	if err != nil {
+		return 0, ""
+	}
+	origins := originsOf(p.Functions)
+	innermost := func(stack []uint32) string {
+		for _, l := range stack {
+			for _, line := range p.Locations[l].Lines {
+				if o := origins[line.Function]; o != report.StdLibrary && o != report.GoRuntime {
+					return p.Functions[line.Function].Name
+				}
+			}
+		}
+		return ""
+	}
+	in := make(map[string]int64)
+	var stack []uint32
+	for i, v := range p.Values(k) {
+		total += v
+		stack = p.Stack(i, stack[:0])
+		if f := innermost(stack); f != "" && !strings.HasPrefix(f, recording.RecorderPackage+".") {
+			in[f] += v
+		}
+	}
+	for f, v := range in {
+		if most := in[function]; v > most || v == most && f < function {
+			function = f
+		}
+	}
+	return total, function
+}
+
 // origins returns whose code each frame of t is. A frame that stands for functions of several origins has none; but
 // the runtime is part of the standard library.
 func (a *question) origins(t *calls.FrameTable) []report.Origin {

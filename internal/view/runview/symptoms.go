@@ -287,7 +287,7 @@ func stuck(rec *recording.Recording) (n int64, state, where string) {
 // leaked returns how many goroutines nothing can wake, as the collector found them at the end, and the function that most of them are in.
 func leaked(rec *recording.Recording) (int64, string) { return mostIn(rec, recording.Leaks) }
 
-// locked returns how long goroutines waited for mutexes, and the function that held most of those.
+// locked returns how long goroutines waited for mutexes, and the function that held one for most of that.
 func locked(rec *recording.Recording) (time.Duration, string) {
 	total, where := mostIn(rec, recording.Mutex)
 	return time.Duration(total), where
@@ -303,17 +303,5 @@ func mostIn(rec *recording.Recording, kind string) (total int64, where string) {
 	if err != nil {
 		return 0, ""
 	}
-	picked := rec.WithProfile(p, kind)
-	top, err := profileview.Top([]*recording.Recording{picked}, query.Query{Metric: typ, Limit: 50, Sort: "cum"})
-	if err != nil {
-		return 0, ""
-	}
-	t := top.(*report.Top)
-	profileview.SetOrigins(picked.Profile, t)
-	for _, r := range t.Rows {
-		if r.Origin != report.StdLibrary && r.Origin != report.GoRuntime {
-			return t.Total, r.Name
-		}
-	}
-	return t.Total, ""
+	return profileview.Most(p, typ)
 }
