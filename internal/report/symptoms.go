@@ -36,7 +36,7 @@ const (
 )
 
 // A Symptom is an unusual fact about a run. Its numbers depend on the kind: the first and last value of something that grows, or a part and its
-// whole.
+// whole. The part of memory is how much more of what Where allocated is live.
 type Symptom struct {
 	Kind  SymptomKind `json:"kind"`
 	From  int64       `json:"from,omitempty"`
@@ -77,8 +77,12 @@ func (s *Symptom) Phrase() Phrase {
 		}
 	case SymptomMemory:
 		out = Phrase{"the live heap grew from ", bytes(s.From), " to ", bytes(s.To)}
-		if s.Where != "" {
+		switch {
+		case s.Where == "":
+		case s.Part > (s.To-s.From)/2:
 			out = append(out, ", most of it allocated by ", s.Where)
+		default:
+			out = append(out, ", ", bytes(s.Part), " of it allocated by ", s.Where)
 		}
 	case SymptomGC:
 		out = Phrase{"garbage collection takes ", Share{s.Part, s.Whole}, " of the CPU time that the program used"}

@@ -3,6 +3,7 @@ package runview
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -85,10 +86,14 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	if !ok {
 		a, b, ok = growsSoon(s, recording.HeapLive)
 	}
+	if a == 0 {
+		a = firstLive(s)
+	}
 	if ok && b-a >= grownMemory && b > grownMemoryShare*a {
 		one := report.Symptom{Kind: report.SymptomMemory, From: int64(a), To: int64(b), Next: hint.Ask("mem", rec.Ref).For("what grew")}
-		if grown, _, _ := grownHeap(rec); len(grown) > 0 {
-			one.Where = grown[0].Function
+		recorder := query.Step{Op: query.Ignore, Arg: "^" + regexp.QuoteMeta(recording.RecorderPackage+".")}
+		if grown, _, _ := grownHeap(rec, recorder); len(grown) > 0 {
+			one.Where, one.Part = grown[0].Function, grown[0].To-grown[0].From
 		}
 		add(one)
 	}
@@ -188,6 +193,16 @@ func growsSoon(s *recording.Series, name string) (from, to float64, ok bool) {
 	return from, to, to-from >= shortGrowth && to > shortTimes*from && middle < shortHalf*to
 }
 
+// firstLive returns the live heap after the first collection, or 0. Before that, the runtime says 0.
+func firstLive(s *recording.Series) float64 {
+	for i := range s.Times {
+		if v, ok := s.At(recording.HeapLive, i); ok && v > 0 {
+			return v
+		}
+	}
+	return 0
+}
+
 // increase is the growth of a counter, or 0.
 func increase(s *recording.Series, name string) float64 {
 	first, last := math.NaN(), math.NaN()
@@ -224,13 +239,14 @@ func snapshots(rec *recording.Recording, kind, typ string) (first, last *recordi
 	return rec.WithProfile(was, "first"), rec.WithProfile(now, "last"), parts
 }
 
-// grownHeap returns the functions of whose allocations more is live in the last heap profile than in the first, those that grew most first.
-func grownHeap(rec *recording.Recording) (grown []report.HeapGrowth, from, to time.Duration) {
+// grownHeap returns the functions of whose allocations more is live in the last heap profile than in the first, those that grew most first. It
+// looks at what is left of the profiles after some steps.
+func grownHeap(rec *recording.Recording, steps ...query.Step) (grown []report.HeapGrowth, from, to time.Duration) {
 	first, last, parts := snapshots(rec, recording.Heap, "inuse_space")
 	if first == nil {
 		return nil, 0, 0
 	}
-	diff, err := profileview.Diff([]*recording.Recording{last, first}, query.Query{Metric: "inuse_space", Limit: 100})
+	diff, err := profileview.Diff([]*recording.Recording{last, first}, query.Query{Metric: "inuse_space", Limit: 100, Steps: steps})
 	if err != nil {
 		return nil, 0, 0
 	}
