@@ -570,7 +570,7 @@ func TestServeDamaged(t *testing.T) {
 	if code, said := honeFails(t, "top", "store:service-0"+all); code != 1 || !strings.Contains(said, segment) {
 		t.Errorf("the damaged service ends with %d, and does not name %s: %s", code, segment, said)
 	}
-	if code, said := honeFails(t, "serve", "check", "--data", data); code != 1 || !strings.Contains(said, "another hone has the store open") {
+	if code, said := honeFails(t, "serve", "check", "--data", data); code != 1 || !strings.Contains(said, "another hone has the store open\nhint: only one ") {
 		t.Errorf("check beside a server ends with %d: %s", code, said)
 	}
 	s.stop(t)

@@ -41,7 +41,7 @@ func openCatalog(name string, unsynced bool) (*catalog, error) {
 	db, err := bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, NoSync: unsynced, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		if err == bolterrors.ErrTimeout {
-			return nil, hint.Errorf(nil, "another hone has the store open")
+			return nil, hint.Errorf(hint.Text{"only one server can have it open: ask that one, or stop it first"}, "another hone has the store open")
 		}
 		var system *fs.PathError
 		if !errors.As(err, &system) {

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -223,7 +222,7 @@ func (s *Store) locked(tenant, service string, at time.Time) (*block, error) {
 // Add implements store.Store.
 func (s *Store) Add(ctx context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error) {
 	if strings.ContainsRune(tenant, 0) || len(tenant) > 200 {
-		return nil, hint.Errorf(nil, "the name of the tenant %q can't be used", profile.Shorten(tenant, 60))
+		return nil, fmt.Errorf("the name of the tenant %q can't be used", profile.Shorten(tenant, 60))
 	}
 	out := make([]store.Outcome, len(uploads))
 	var take []int
