@@ -47,7 +47,7 @@ func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error)
 			return nil, err
 		}
 		out.Before = &before.head
-		rows = compareGroups(now, before)
+		rows = compareGroups(now, before, out.First > 0 || now.build != "" && now.build == before.build)
 	}
 	for i := range rows {
 		rows[i].Suspect = suspicion(&rows[i], len(in) > 1)
@@ -90,6 +90,7 @@ type grouping struct {
 	byKey  map[string]int
 	keys   []string // by group
 	form   form
+	build  string // of the program, or ""
 }
 
 // A form is the information that a source of goroutines has. Profiles have neither, dumps both, and execution traces only states.
@@ -112,6 +113,9 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(q))
 	origins := a.origins(table)
 	g := &grouping{head: a.head, byKey: make(map[string]int)}
+	if m := a.Profile.Mappings; len(m) > 0 {
+		g.build = m[0].Build()
+	}
 	sets := a.Profile.LabelSets()
 	var stack []uint32
 	for i, n := range a.Profile.Values(a.Type) {
@@ -177,7 +181,7 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 	slices.SortFunc(order, func(i, j int) int {
 		return cmp.Or(cmp.Compare(g.groups[j].Count, g.groups[i].Count), cmp.Compare(g.keys[i], g.keys[j]))
 	})
-	sorted := &grouping{head: g.head, byKey: g.byKey, form: g.form}
+	sorted := &grouping{head: g.head, byKey: g.byKey, form: g.form, build: g.build}
 	for to, from := range order {
 		sorted.groups = append(sorted.groups, g.groups[from])
 		sorted.keys = append(sorted.keys, g.keys[from])
@@ -245,12 +249,11 @@ func stateOf(stack []report.Frame) string {
 	return ""
 }
 
-// withoutRuntime returns a grouping by what all forms tell: where goroutines are in code that is not of the runtime. The largest group of a place
-// stands for all of them.
-func (g *grouping) withoutRuntime() *grouping {
-	out := &grouping{head: g.head, byKey: make(map[string]int), form: g.form}
+// by returns a grouping by another key. The largest group with a key stands for all of them.
+func (g *grouping) by(keyOf func(*report.GoroutineGroup) string) *grouping {
+	out := &grouping{head: g.head, byKey: make(map[string]int), form: g.form, build: g.build}
 	for _, r := range g.groups {
-		key := placeKey(r.Stack)
+		key := keyOf(&r)
 		at, ok := out.byKey[key]
 		if !ok {
 			out.byKey[key] = len(out.groups)
@@ -273,8 +276,8 @@ func (g *grouping) withoutRuntime() *grouping {
 // waitsIn are packages and functions in which goroutines wait for others. Profiles have all of their frames, execution traces and dumps leave some out.
 var waitsIn = []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "time.Sleep"}
 
-// placeKey is a stack without the frames that only some forms have: those of waitsIn, and the start of the main goroutine.
-func placeKey(stack []report.Frame) string {
+// placeOf returns a stack without the frames that only some forms have: those of waitsIn, and the start of the main goroutine.
+func placeOf(stack []report.Frame) []report.Frame {
 	from, to := 0, len(stack)
 	for from < to && slices.ContainsFunc(waitsIn, func(name string) bool { return strings.HasPrefix(stack[from].Name, name) }) {
 		from++
@@ -285,18 +288,32 @@ func placeKey(stack []report.Frame) string {
 	if from == to {
 		from, to = 0, len(stack)
 	}
-	var b strings.Builder
-	for _, f := range stack[from:to] {
-		fmt.Fprintf(&b, "%s %s:%d\n", f.Name, f.File, f.Line)
-	}
-	return b.String()
+	return stack[from:to]
 }
 
 // compareGroups returns the groups of now with how many there were before, those that grew most first, and then those
-// that are gone, the largest first.
-func compareGroups(now, before *grouping) []report.GoroutineGroup {
-	if now.form != before.form {
-		now, before = now.withoutRuntime(), before.withoutRuntime()
+// that are gone, the largest first. Goroutines of the same build are compared by the lines where they are. In other builds, lines and the
+// folders of files may have moved, so they are compared by functions, and by what they wait for.
+func compareGroups(now, before *grouping, sameBuild bool) []report.GoroutineGroup {
+	if sameForm := now.form == before.form; !sameForm || !sameBuild {
+		key := func(r *report.GoroutineGroup) string {
+			var b strings.Builder
+			stack := r.Stack
+			if sameForm {
+				fmt.Fprintf(&b, "%s\n%s\n", strings.Join(foreverIn(r), ", "), r.Creator)
+			} else {
+				stack = placeOf(stack)
+			}
+			for _, f := range stack {
+				b.WriteString(f.Name)
+				if sameBuild {
+					fmt.Fprintf(&b, " %s:%d", f.File, f.Line)
+				}
+				b.WriteByte('\n')
+			}
+			return b.String()
+		}
+		now, before = now.by(key), before.by(key)
 	}
 	rows := slices.Clone(now.groups)
 	for i := range rows {
@@ -328,12 +345,19 @@ func compareGroups(now, before *grouping) []report.GoroutineGroup {
 	return rows
 }
 
+// foreverIn returns the states in which nothing but the program itself can wake goroutines.
+func foreverIn(r *report.GoroutineGroup) []string {
+	var out []string
+	for _, state := range r.States {
+		if strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select") || strings.HasPrefix(state, "sync.") {
+			out = append(out, state)
+		}
+	}
+	return out
+}
+
 // suspicion returns the reason why goroutines may never end, or nothing.
 func suspicion(r *report.GoroutineGroup, compared bool) string {
-	forever := false // nothing but the program itself can wake them
-	for _, state := range r.States {
-		forever = forever || strings.HasPrefix(state, "chan ") || strings.HasPrefix(state, "select") || strings.HasPrefix(state, "sync.")
-	}
 	states := strings.Join(r.States, ", ")
 	where := r.Where.Name
 	if r.Where.Line != 0 {
@@ -344,7 +368,7 @@ func suspicion(r *report.GoroutineGroup, compared bool) string {
 		by = ", started by " + r.Creator
 	}
 	switch {
-	case !forever:
+	case len(foreverIn(r)) == 0:
 	case compared && r.Count-*r.Before >= suspectGrowth:
 		return fmt.Sprintf("%d more goroutines than before wait in %s (%s)%s: they may be leaked", r.Count-*r.Before, where, states, by)
 	case !compared && r.Count >= suspectCount && r.WaitLeast >= suspectWait:

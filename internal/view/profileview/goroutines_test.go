@@ -57,7 +57,7 @@ func TestCompareForms(t *testing.T) {
 		{"a dump with a profile", dump, prof, []string{"5 of 4", "3 of 3", "2 of 2", "0 of 1"}},
 	} {
 		var got []string
-		for _, r := range compareGroups(tt.now, tt.before) {
+		for _, r := range compareGroups(tt.now, tt.before, true) {
 			got = append(got, fmt.Sprintf("%d of %d", r.Count, *r.Before))
 		}
 		if !slices.Equal(got, tt.want) {
