@@ -65,6 +65,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 				return
 			}
 			totals, at, err := s.even(ctx, q, fleetview.LoadStep(q.From, q.To))
+			totals = slices.DeleteFunc(totals, func(l store.Line) bool { return store.Misfit(kind, l.Types) != "" })
 			loads[i], failed[i] = fleetview.Load(totals, merged[i], at), err
 		})
 	}
@@ -72,10 +73,16 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 	// Report kinds that cannot be read, and show the others.
 	unread := 0
 	for i := range kinds {
-		if bad := new(store.DamageError); errors.As(failed[i], &bad) {
-			merged[i], failed[i] = &store.Merged{Damage: bad.Damage}, nil
-			unread++
+		bad := new(store.DamageError)
+		switch {
+		case errors.As(failed[i], &bad):
+		case errors.Is(failed[i], profile.ErrNothingCommon):
+			bad.Damage = []error{failed[i]}
+		default:
+			continue
 		}
+		merged[i], failed[i] = &store.Merged{Damage: bad.Damage}, nil
+		unread++
 	}
 	if err := errors.Join(failed...); err != nil {
 		return nil, err

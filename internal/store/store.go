@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Store keeps profiles. Its methods are safe for concurrent use.
@@ -281,6 +282,15 @@ type Point struct {
 	Covered  time.Duration // sum of the durations of the profiles
 }
 
+// TypeNames lists the names of sample types.
+func TypeNames(types []profile.ValueType) string {
+	var names []string
+	for _, t := range types {
+		names = append(names, t.Type)
+	}
+	return strings.Join(names, ", ")
+}
+
 // TypesText encodes sample types as text, for comparing and sorting.
 func TypesText(types []profile.ValueType) string {
 	var b strings.Builder
@@ -336,6 +346,17 @@ func (e *DamageError) Error() string {
 }
 
 func (e *DamageError) Unwrap() []error { return e.Damage }
+
+// A MisfitError is about profiles that are left out, because they are of another kind than their sender said.
+type MisfitError struct {
+	Service, Kind string
+	Types         []profile.ValueType
+	Profiles      int
+}
+
+func (e *MisfitError) Error() string {
+	return fmt.Sprintf("%s of %s left out: stored as %s, but the sample types are %s, of kind %s", unit.Counted(e.Profiles, "profile"), e.Service, e.Kind, TypeNames(e.Types), Misfit(e.Kind, e.Types))
+}
 
 // A LimitError is the limit that an upload exceeds.
 type LimitError struct {

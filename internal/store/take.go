@@ -3,6 +3,7 @@ package store
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -144,6 +145,36 @@ func NatureOf(kind, sampleType string, counters bool) Nature {
 		return Level
 	}
 	return Flow
+}
+
+// kindsOf are the kinds of profiles that have a sample type. Types that are not here can be in any kind.
+var kindsOf = map[string][]string{
+	"cpu": {"cpu"}, "wall": {"cpu"}, "goroutine": {"goroutine"}, "goroutines": {"goroutine"}, "contentions": {"mutex", "block"}, "delay": {"mutex", "block"},
+	"alloc_objects": {"heap"}, "alloc_space": {"heap"}, "inuse_objects": {"heap"}, "inuse_space": {"heap"},
+}
+
+// Misfit returns the kinds that profiles with these sample types can be of, such as "mutex or block", if kind is not one of them. It returns "" if it is,
+// and if nobody knows.
+func Misfit(kind string, types []profile.ValueType) string {
+	known := false
+	for _, kinds := range kindsOf {
+		known = known || slices.Contains(kinds, kind)
+	}
+	var of []string
+	for _, t := range types {
+		for _, k := range kindsOf[t.Type] {
+			if k == kind {
+				return ""
+			}
+			if !slices.Contains(of, k) {
+				of = append(of, k)
+			}
+		}
+	}
+	if !known || len(of) == 0 {
+		return ""
+	}
+	return strings.Join(of, " or ")
 }
 
 // Baseline is the maximum age of the previous profile whose counters a profile is compared with. The first profile of a process, or the first one

@@ -362,6 +362,16 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%.60s: %d %s; want %q", query, w.Code, w.Body, within)
 		}
 	}
+	for _, c := range []struct{ kind, of, within string }{
+		{"heap", "cpu", "the profile is of kind cpu, not heap: its sample types are samples, cpu"},
+		{"memory", "cpu", "of kind cpu, not heap"},
+		{"cpu", "heap", "of kind heap, not cpu"},
+		{"goroutine", "mutex", "of kind mutex or block, not goroutine"},
+	} {
+		if w := b.do(call{path: "/api/v1/profiles?service=a&kind=" + c.kind, token: b.shop, body: upload(t, c.of).Raw}); w.Code != 400 || !strings.Contains(w.Body.String(), c.within) {
+			t.Errorf("a profile of kind %s as %s: %d %s, want %q", c.of, c.kind, w.Code, w.Body, c.within)
+		}
+	}
 	if w := b.do(call{path: "/api/v1/profiles?service=+", token: b.shop, body: upload(t, "cpu").Raw}); w.Code != 400 || !strings.Contains(w.Body.String(), "has no service") {
 		t.Errorf("a service without a name: %d %s", w.Code, w.Body)
 	}

@@ -85,6 +85,9 @@ func (s *Server) upload(t *tenant, in *sent) (*store.Upload, error) {
 	if !isName(u.Kind, 64) {
 		return nil, body.Errorf(http.StatusBadRequest, "%q is not a kind of profiles, such as cpu or heap", profile.Shorten(u.Kind, 80))
 	}
+	if kind := store.Misfit(u.Kind, p.SampleTypes); kind != "" {
+		return nil, body.Errorf(http.StatusBadRequest, "the profile is of kind %s, not %s: its sample types are %s", kind, u.Kind, store.TypeNames(p.SampleTypes))
+	}
 	counts := u.Kind == heap || u.Kind == mutex || u.Kind == block
 	u.Counters = counts && (in.sums == counters || in.sums == asProfile && p.DurationNanos == 0)
 	if u.End.Before(u.Start) {

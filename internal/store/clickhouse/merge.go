@@ -104,10 +104,14 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 		return nil, err
 	}
 	held := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !r.holds })
+	held, misfits := fitting(held)
+	if len(held) == 0 && len(misfits) > 0 {
+		return nil, &store.DamageError{Damage: misfits}
+	}
 	if len(held) == 0 {
 		return nil, &store.NothingError{Query: q}
 	}
-	out := &store.Merged{Profiles: len(held)}
+	out := &store.Merged{Profiles: len(held), Damage: misfits}
 	first, last := held[0].start, held[0].start
 	for _, r := range held {
 		first, last = min(first, r.start), max(last, r.start)
@@ -139,6 +143,23 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 		out.Profile = store.DivideLevels(q.Kind, out.Profile, func() int { return store.Rounds(times) })
 	}
 	return out, nil
+}
+
+// fitting returns the profiles whose sample types fit their kind, and what is wrong with the others, by stream. The others do not count from then on.
+func fitting(rows []*row) (fit []*row, misfits []error) {
+	for i, r := range rows {
+		switch {
+		case store.Misfit(r.kind, r.types) == "":
+			fit = append(fit, r)
+			continue
+		case i == 0 || rows[i-1].stream != r.stream:
+			misfits = append(misfits, &store.MisfitError{Service: r.service, Kind: r.kind, Types: r.types, Profiles: 1})
+		default:
+			misfits[len(misfits)-1].(*store.MisfitError).Profiles++
+		}
+		r.holds = false
+	}
+	return fit, misfits
 }
 
 // A place is where samples are added up: services have stacks and sets of labels of their own.

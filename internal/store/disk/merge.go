@@ -86,6 +86,18 @@ func (s *Store) weighed(ctx context.Context, q store.Query) (*answer, [][]*found
 		return nil, nil, err
 	}
 	streams := a.streams()
+	streams = slices.DeleteFunc(streams, func(list []*found) bool {
+		p := list[0].part
+		if store.Misfit(p.kind, p.types()) == "" {
+			return false
+		}
+		bad := &store.MisfitError{Service: p.Service, Kind: p.kind, Types: p.types()}
+		for _, f := range list {
+			bad.Profiles += f.profiles
+		}
+		a.damage = append(a.damage, bad)
+		return true
+	})
 	if len(streams) == 0 {
 		defer a.close()
 		return nil, nil, a.nothing()

@@ -169,7 +169,17 @@ func (m *Memory) Values(_ context.Context, q store.Query, label, prefix string, 
 func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
 	var parts []*profile.Profile
 	out := &store.Merged{}
-	streams := m.streams(q)
+	streams := slices.DeleteFunc(m.streams(q), func(s []entry) bool {
+		u := s[0]
+		if store.Misfit(u.Kind, u.Parsed.SampleTypes) == "" {
+			return false
+		}
+		out.Damage = append(out.Damage, &store.MisfitError{Service: u.Service, Kind: u.Kind, Types: u.Parsed.SampleTypes, Profiles: len(s)})
+		return true
+	})
+	if len(streams) == 0 && len(out.Damage) > 0 {
+		return nil, &store.DamageError{Damage: out.Damage}
+	}
 	for _, s := range streams {
 		for _, e := range s {
 			p := e.Parsed

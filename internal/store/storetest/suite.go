@@ -24,7 +24,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		test func(*testing.T, func(*testing.T, func() time.Time) store.Store)
 	}{
 		{"answers", answers}, {"deployed", deployed}, {"shuffled", shuffled}, {"repeated", repeated}, {"tenants", tenants}, {"refused", refused},
-		{"clocks", clocks}, {"kinds", oddKinds}, {"pins", pins}, {"received", received}, {"together", together},
+		{"clocks", clocks}, {"kinds", oddKinds}, {"misfits", misfits}, {"pins", pins}, {"received", received}, {"together", together},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			if slices.Contains(rare, part.name) {
@@ -243,6 +243,41 @@ func oddKinds(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 		})
 	}
 	p.ask("all that is odd", store.Query{Tenant: "../ten/ant", Selector: sub, From: f.Start, To: now()})
+}
+
+// misfits adds profiles of another kind than their sender says. They do not keep those from being read that fit.
+func misfits(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
+	f := Small()
+	f.Services, f.Rounds, f.Kinds = 2, 3, []string{"cpu", "heap"}
+	p := newPair(t, open, nowOf(f))
+	var all []*store.Upload
+	for _, u := range f.All() {
+		wrong := *u
+		switch {
+		case u.Kind == "heap":
+			all = append(all, u)
+		case u.Service == "service-0":
+			wrong.Kind = "heap"
+			all = append(all, &wrong)
+		default: // all of a kind are wrong
+			wrong.Kind = "goroutine"
+			all = append(all, &wrong)
+		}
+	}
+	p.add("main", all...)
+	some := store.Query{Tenant: "main", Selector: store.Service("service-0"), Kind: "heap", From: f.Start, To: f.Start.Add(time.Hour)}
+	p.ask("some misfits", some)
+	none := some
+	none.Selector, none.Kind = store.Service("service-1"), "goroutine"
+	p.ask("nothing but misfits", none)
+	merged, err := p.got.Merge(context.Background(), some)
+	if err != nil || merged.Profiles != f.Rounds*f.Instances || len(merged.Damage) != f.Instances {
+		t.Fatalf("%+v, %v, want %d profiles that fit and %d errors", merged, err, f.Rounds*f.Instances, f.Instances)
+	}
+	want := "3 profiles of service-0 left out: stored as heap, but the sample types are samples, cpu, of kind cpu"
+	if got := merged.Damage[0].Error(); got != want {
+		t.Errorf("the error is %q, want %q", got, want)
+	}
 }
 
 func pins(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
