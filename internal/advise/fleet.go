@@ -29,17 +29,17 @@ func pay(loads map[string]recording.Load, savings []report.Saving) (cores float6
 			cores = loads[recording.CPU].PerSecond(s.Value) / 1e9
 			s.Fleet = &report.Amount{Value: cores, Unit: report.InCores}
 		case cost.Metrics[cost.BytesMade].Name:
-			s.Fleet = amount(loads[recording.Heap].Grown(s.Value), report.InBytesPerSecond)
+			s.Fleet = amount(loads[recording.Heap].PerSecond(s.Value), report.InBytesPerSecond)
 		case cost.Metrics[cost.ObjectsMade].Name:
-			s.Fleet = amount(loads[recording.Heap].Grown(s.Value), report.InCountPerSecond)
+			s.Fleet = amount(loads[recording.Heap].PerSecond(s.Value), report.InCountPerSecond)
 		case cost.Metrics[cost.InUse].Name: // the store adds up what processes hold
 			s.Fleet = amount(float64(s.Value), report.InBytes)
 		case cost.Metrics[cost.Goroutines].Name:
 			s.Fleet = amount(float64(s.Value), report.InCount)
 		case cost.Metrics[cost.Blocked].Name:
-			s.Fleet = amount(loads[recording.Block].Grown(s.Value)/1e9, report.InWaiting)
+			s.Fleet = amount(loads[recording.Block].PerSecond(s.Value)/1e9, report.InWaiting)
 		case cost.Metrics[cost.Held].Name:
-			s.Fleet = amount(loads[recording.Mutex].Grown(s.Value)/1e9, report.InWaiting)
+			s.Fleet = amount(loads[recording.Mutex].PerSecond(s.Value)/1e9, report.InWaiting)
 		}
 	}
 	return cores

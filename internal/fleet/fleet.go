@@ -312,14 +312,15 @@ type Costs struct {
 	To     time.Time        `json:"to"`
 	Step   time.Duration    `json:"step_ns"`
 	Series []store.Series   `json:"series"`
-	Totals fleetview.Totals `json:"totals"`
+	Totals fleetview.Totals `json:"totals"`           // in steps
+	Whole  fleetview.Totals `json:"whole"`            // in one step, of what processes hold
 	Before []store.Line     `json:"before,omitempty"` // CPU totals of the preceding period of the same length
 	Any    bool             `json:"any"`              // the store has profiles, perhaps of another time
 }
 
 // Report returns the answer.
 func (c *Costs) Report() *report.Services {
-	out := fleetview.Services(c.Totals, c.Before, c.Series, c.From, c.To, c.Step)
+	out := fleetview.Services(c.Totals, c.Whole, c.Before, c.Series, fleetview.Window{From: c.From, To: c.To, Step: c.Step})
 	switch {
 	case len(out.Rows) > 0:
 	case c.Any:
@@ -347,6 +348,9 @@ func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 		return nil, err
 	}
 	if c.Totals, c.Step, err = s.totals(r.Context(), q, max(last/fleetview.Steps, time.Minute)); err != nil {
+		return nil, err
+	}
+	if c.Whole, err = s.whole(r.Context(), q); err != nil {
 		return nil, err
 	}
 	q.Kind, q.From, q.To = recording.CPU, c.From.Add(-last), c.From

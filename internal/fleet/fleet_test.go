@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/rule"
 	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -441,8 +443,8 @@ func TestLowScrapeRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range services.Services {
-		if s.Service == "seldom" && s.Processes != f.Instances {
-			t.Errorf("the page counts %d processes, want %d", s.Processes, f.Instances)
+		if s.Service == "seldom" && s.Processes != float64(f.Instances) {
+			t.Errorf("the page counts %v processes, want %d", s.Processes, f.Instances)
 		}
 	}
 	at, err := store.ParseRef("seldom@-1h", b.now)
@@ -456,4 +458,79 @@ func TestLowScrapeRate(t *testing.T) {
 	if n := out.manifest.Fleet["cpu"].Processes; math.Abs(n-float64(f.Instances)) > 0.5 {
 		t.Errorf("the recording counts %v processes, want %d", n, f.Instances)
 	}
+}
+
+// Means of services are those of all profiles, however many of them each step has, and the same when another service makes the steps longer.
+func TestServicesMeans(t *testing.T) {
+	b := newBench(t)
+	heap := func(service, instance string, ago time.Duration, allocated, live int64) {
+		t.Helper()
+		p := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}})
+		p.Add(nil, 0, []int64{allocated, live})
+		made, err := p.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var raw bytes.Buffer
+		if err := made.Write(&raw); err != nil {
+			t.Fatal(err)
+		}
+		at := b.now.Add(-ago)
+		u := &store.Upload{Service: service, Kind: "heap", Row: store.NewLabels(store.Label{Name: "instance", Value: instance}), Start: at, End: at, Counters: true, Raw: raw.Bytes()}
+		out, err := b.Add(t.Context(), "shop", []*store.Upload{u})
+		if err != nil || out[0].Err != nil {
+			t.Fatal(err, out[0].Err)
+		}
+	}
+	// The server's clock is three seconds past the minute: the first profile is alone in its step.
+	for i := range 6 {
+		live := int64(29e6)
+		if i == 0 {
+			live = 5e6
+		}
+		heap("uneven", "a", time.Duration(47-8*(i-1))*time.Second+12*time.Second, int64(i)*8e6, live)
+	}
+	// One process takes the place of another in one step.
+	for i := range 4 {
+		instance := "a"
+		if i >= 2 {
+			instance = "b"
+		}
+		heap("replaced", instance, time.Duration(50-10*i)*time.Second, int64(i%2)*10e6, 7e6)
+	}
+	check := func(when string) {
+		t.Helper()
+		var costs Costs
+		if err := json.Unmarshal(b.get("/api/v1/services", "read").Body.Bytes(), &costs); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]report.ServiceRow{"uneven": {Live: 25e6, Allocated: 1e6, Processes: 1}, "replaced": {Live: 7e6, Allocated: 1e6, Processes: 1}}
+		for _, r := range costs.Report().Rows {
+			if w, ok := want[r.Service]; ok && (r.Live != w.Live || math.Abs(r.Allocated-w.Allocated) > 1 || r.Processes != w.Processes) {
+				t.Errorf("%s, %s has %d bytes in use, %v allocated/s, %v processes; want %d, %v and %v", when, r.Service, r.Live, r.Allocated, r.Processes, w.Live, w.Allocated, w.Processes)
+			}
+			delete(want, r.Service)
+		}
+		if len(want) > 0 {
+			t.Errorf("%s, these services are missing: %v", when, want)
+		}
+		for _, service := range []string{"uneven", "replaced"} {
+			at, err := store.ParseRef(service+"@-1h", b.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := b.selected(t.Context(), store.Query{Tenant: "shop", Selector: at.Selector, From: at.From, To: at.To})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := out.manifest.Fleet["heap"].Processes; n != 1 {
+				t.Errorf("%s, the recording of %s counts %v processes, want 1", when, service, n)
+			}
+		}
+	}
+	check("at first")
+	for i := range 6 {
+		heap("other", "a", time.Duration(59-10*i)*time.Minute, 0, 1e6)
+	}
+	check("with profiles of another service")
 }

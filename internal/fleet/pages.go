@@ -25,7 +25,6 @@ const (
 	mostLabels  = 24     // labels whose values are counted
 	mostEntries = 20_000 // profiles in a heat map
 	longest     = 5 * 366 * 24 * time.Hour
-	allTime     = 100 * 365 * 24 * time.Hour // a step that is longer than any history
 )
 
 // answerJSON sends a report to a page.
@@ -65,11 +64,16 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 		return err
 	}
 	var before, deploys []store.Line
-	err = together(2, func(i int) (err error) {
+	var whole fleetview.Totals
+	err = together(3, func(i int) (err error) {
 		q := q
-		if i == 0 {
+		switch i {
+		case 0:
 			q.Kind = kindOf(series)
 			deploys, err = s.Store.Totals(r.Context(), q, at.Step, fleetview.DeployLabels)
+			return err
+		case 1:
+			whole, err = s.whole(r.Context(), q)
 			return err
 		}
 		q.Kind, q.From, q.To = recording.CPU, from.Add(-to.Sub(from)), from
@@ -79,7 +83,7 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 	if err != nil {
 		return err
 	}
-	out := fleetview.ServiceTimes(byKind, before, deploys, series, at)
+	out := fleetview.ServiceTimes(byKind, whole, before, deploys, series, at)
 	if !out.Any {
 		out.Any, err = s.has(r.Context(), tenant)
 	}
@@ -119,6 +123,22 @@ func (s *Server) totals(ctx context.Context, q store.Query, step time.Duration) 
 		out[kind] = lines[i]
 	}
 	return out, step, nil
+}
+
+// whole returns totals of services in one step, by kind, of what processes hold.
+func (s *Server) whole(ctx context.Context, q store.Query) (fleetview.Totals, error) {
+	lines := make([][]store.Line, len(fleetview.HeldKinds))
+	err := together(len(lines), func(i int) (err error) {
+		q := q
+		q.Kind = fleetview.HeldKinds[i]
+		lines[i], err = s.Store.Totals(ctx, q, fleetview.WholeStep, []string{store.ServiceLabel})
+		return err
+	})
+	out := fleetview.Totals{}
+	for i, kind := range fleetview.HeldKinds {
+		out[kind] = lines[i]
+	}
+	return out, err
 }
 
 // kindOf returns the kind of profile that shows deploys: one that all services have, if there is any.
@@ -275,7 +295,7 @@ func (s *Server) fleetLabels(w http.ResponseWriter, r *http.Request, tenant stri
 	}
 	totals := make([][]store.Line, len(names))
 	err = together(len(names), func(i int) (err error) {
-		totals[i], err = s.Store.Totals(r.Context(), o.query, allTime, names[i:i+1])
+		totals[i], err = s.Store.Totals(r.Context(), o.query, fleetview.WholeStep, names[i:i+1])
 		return err
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ const (
 type Load struct {
 	Profiles  int           `json:"profiles"`
 	Processes float64       `json:"processes"`  // at the same time, on average
-	Covered   time.Duration `json:"covered_ns"` // by the profiles, all together
+	Covered   time.Duration `json:"covered_ns"` // by the profiles, all together; those that only count cover the time since the previous one
 	Seen      time.Duration `json:"seen_ns"`    // of the time, in which there were profiles
 }
 
@@ -72,14 +72,6 @@ func (l Load) PerSecond(v int64) float64 {
 		return float64(v) / l.Seen.Seconds()
 	}
 	return 0
-}
-
-// Grown returns the same of what only grows, which profiles of moments tell: what was between them is in it, too.
-func (l Load) Grown(v int64) float64 {
-	if l.Seen <= 0 {
-		return 0
-	}
-	return float64(v) / l.Seen.Seconds()
 }
 
 // An Exit says how a program ended.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ type ServiceRow struct {
 	Allocated  float64   `json:"allocated"`    // bytes a second
 	Live       int64     `json:"live"`         // bytes of heap in use
 	Goroutines int64     `json:"goroutines"`
-	Processes  int       `json:"processes"` // at the same time, at most
+	Processes  float64   `json:"processes"` // at the same time
 	Profiles   int       `json:"profiles"`
 	Kinds      []string  `json:"kinds"`              // of its profiles: without CPU profiles, nobody knows how many cores it used
 	Versions   []string  `json:"versions,omitempty"` // those that came last at the end
@@ -59,7 +60,7 @@ func (s *Services) Blocks() iter.Seq[Block] {
 		}
 		var processes any // profiles without a duration say nothing about how many there are
 		if r.Processes > 0 {
-			processes = r.Processes
+			processes = unit.Number(math.Round(r.Processes*10) / 10)
 		}
 		known := func(kind string, v any) any {
 			if !slices.Contains(r.Kinds, kind) {

@@ -279,7 +279,9 @@ type Point struct {
 	Values   []int64   // by sample type
 	Profiles int
 	Streams  int           // number of streams with profiles
+	Rounds   int           // how often these were sampled: there were Profiles / Rounds of them at the same time, on average
 	Covered  time.Duration // sum of the durations of the profiles
+	Grown    time.Duration // sum of the times since the previous profiles of the same streams, in which counters grew
 }
 
 // TypeNames lists the names of sample types.

@@ -209,6 +209,7 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 		values  []int64
 		rows    []*row
 		covered time.Duration
+		grown   time.Duration
 	}
 	type line struct {
 		store.Line
@@ -243,6 +244,9 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 		}
 		sl.rows = append(sl.rows, r)
 		sl.covered += time.Duration(r.duration)
+		if r.before != nil {
+			sl.grown += time.Duration(r.start - r.before.start)
+		}
 	}
 	var out []store.Line
 	for _, key := range sortedKeys(lines) {
@@ -250,11 +254,13 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 		for _, at := range sortedKeys(l.slots) {
 			sl := l.slots[at]
 			streams := streamsOf(sl.rows)
+			rounds := store.Rounds(streams)
 			if q.Fold == store.Natural {
-				perRound(l.kind, l.Types, sl.values, func() int { return store.Rounds(streams) })
+				perRound(l.kind, l.Types, sl.values, rounds)
 			}
 			l.Points = append(l.Points, store.Point{
-				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: len(sl.rows), Streams: len(streams), Covered: sl.covered,
+				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: len(sl.rows), Streams: len(streams), Rounds: rounds,
+				Covered: sl.covered, Grown: sl.grown,
 			})
 		}
 		out = append(out, l.Line)
@@ -263,10 +269,10 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 }
 
 // perRound divides those of values that are levels.
-func perRound(kind string, types []profile.ValueType, values []int64, rounds func() int) {
+func perRound(kind string, types []profile.ValueType, values []int64, rounds int) {
 	for k, t := range types {
 		if store.NatureOf(kind, t.Type, false) == store.Level {
-			values[k] = store.PerRound(values[k], rounds())
+			values[k] = store.PerRound(values[k], rounds)
 		}
 	}
 }

@@ -167,6 +167,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 		streams [][]*found
 		n       int
 		covered time.Duration
+		grown   time.Duration
 	}
 	type line struct {
 		store.Line
@@ -203,6 +204,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			sl.streams[n] = append(sl.streams[n], f)
 			sl.n += f.profiles
 			sl.covered += time.Duration(f.duration)
+			sl.grown += f.grown()
 			natures := a.natures(f)
 			restarted := f.before != nil && f.restarted(natures)
 			for k, nature := range natures {
@@ -220,19 +222,32 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 		l := lines[key]
 		for _, at := range slices.Sorted(maps.Keys(l.slots)) {
 			sl := l.slots[at]
+			r := rounds(sl.streams)
 			if a.Fold == store.Natural {
-				r := rounds(sl.streams)
 				for k, t := range l.Types {
 					if store.NatureOf(l.kind, t.Type, false) == store.Level {
 						sl.values[k] = store.PerRound(sl.values[k], r)
 					}
 				}
 			}
-			l.Points = append(l.Points, store.Point{Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Covered: sl.covered})
+			l.Points = append(l.Points, store.Point{
+				Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Rounds: r, Covered: sl.covered, Grown: sl.grown,
+			})
 		}
 		out = append(out, l.Line)
 	}
 	return out
+}
+
+// grown returns the time in which the counters of a profile grew. Those of a sum grew in all processes that were sampled until it ends.
+func (f *found) grown() time.Duration {
+	switch {
+	case f.part.rolled:
+		return time.Duration(float64(f.end-f.start) * float64(f.profiles) / float64(max(1, f.rounds)))
+	case f.before != nil:
+		return time.Duration(f.start - f.before.start)
+	}
+	return 0
 }
 
 // entry returns the Entry of a profile.

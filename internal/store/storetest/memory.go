@@ -323,6 +323,7 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 		streams [][]int64
 		n       int
 		covered time.Duration
+		grown   time.Duration
 	}
 	type line struct {
 		store.Line
@@ -366,6 +367,9 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 			}
 			sl.n++
 			sl.covered += time.Duration(e.Parsed.DurationNanos)
+			if e.before != nil {
+				sl.grown += e.Start.Sub(e.before.Start)
+			}
 			i, ok := used[sl]
 			if !ok {
 				i = len(sl.streams)
@@ -380,14 +384,17 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 		l := lines[key]
 		for _, at := range slices.Sorted(maps.Keys(l.slots)) {
 			sl := l.slots[at]
-			if r := store.Rounds(sl.streams); q.Fold == store.Natural {
+			r := store.Rounds(sl.streams)
+			if q.Fold == store.Natural {
 				for k, t := range l.Types {
 					if store.NatureOf(l.kind, t.Type, false) == store.Level {
 						sl.values[k] = store.PerRound(sl.values[k], r)
 					}
 				}
 			}
-			l.Points = append(l.Points, store.Point{Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Covered: sl.covered})
+			l.Points = append(l.Points, store.Point{
+				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Rounds: r, Covered: sl.covered, Grown: sl.grown,
+			})
 		}
 		out = append(out, l.Line)
 	}

@@ -89,8 +89,8 @@ func NewWindow(from, to time.Time, most int) Window {
 // series are values by step.
 type line map[int64]float64
 
-// add adds a line of a store, of which only what a measure is about counts. Rates are of the time since the first profile.
-func (l line) add(in store.Line, m *Measure, w, since Window) {
+// add adds a line of a store, of which only what a measure is about counts.
+func (l line) add(in store.Line, m *Measure, w Window) {
 	k := m.index(in.Types)
 	if k < 0 {
 		return
@@ -98,13 +98,14 @@ func (l line) add(in store.Line, m *Measure, w, since Window) {
 	for i, p := range in.Points {
 		var v float64
 		switch m.Unit {
-		case "cores":
-			if p.Covered <= 0 {
+		case "cores", "bytes/s", "1/s":
+			var ok bool
+			if v, ok = rate(in.Points, i, k, w); !ok {
 				continue
 			}
-			v = float64(p.Values[k]) / float64(p.Covered) * float64(processes(in.Points, i, w))
-		case "bytes/s", "1/s":
-			v = float64(p.Values[k]) / since.part(p.Time).Seconds()
+			if m.Unit == "cores" {
+				v /= 1e9
+			}
 		default:
 			v = level(in.Points, i, k, w)
 		}
@@ -115,29 +116,84 @@ func (l line) add(in store.Line, m *Measure, w, since Window) {
 // level returns how much all processes hold in a step. In one of which only a part is in the window, those that had no turn yet hold as much as the others.
 func level(points []store.Point, i, k int, w Window) float64 {
 	v := float64(points[i].Values[k])
-	if n := processes(points, i, w); n > points[i].Streams && points[i].Streams > 0 {
-		v *= float64(n) / float64(points[i].Streams)
+	if n, seen := processes(points, i, w), sampled(points[i]); n > seen && seen > 0 {
+		v *= n / seen
 	}
 	return v
 }
 
+// told returns how much time the flows and the counters of a step are of, of all processes together.
+func told(p store.Point) time.Duration {
+	if p.Covered > 0 {
+		return p.Covered
+	}
+	return p.Grown
+}
+
+// rate returns how much all processes together had per second in a step: what a process had in the time that its profiles are of, times how many there
+// were. The first profile of a process that only counts says nothing.
+func rate(points []store.Point, i, k int, w Window) (float64, bool) {
+	d := told(points[i])
+	if d <= 0 {
+		return 0, false
+	}
+	return float64(points[i].Values[k]) / d.Seconds() * processes(points, i, w), true
+}
+
+// perSecond returns what rate does for all steps.
+func perSecond(points []store.Point, k int, w Window) float64 {
+	sum, of := 0.0, time.Duration(0)
+	for _, p := range points {
+		if d := told(p); d > 0 {
+			sum += float64(p.Values[k])
+			of += d
+		}
+	}
+	if of == 0 {
+		return 0
+	}
+	return sum / of.Seconds() * meanProcesses(points, w)
+}
+
+// meanProcesses returns how many processes ran at the same time, on average over the time of the steps.
+func meanProcesses(points []store.Point, w Window) float64 {
+	sum, of := 0.0, time.Duration(0)
+	for i, p := range points {
+		d := w.part(p.Time)
+		sum += processes(points, i, w) * d.Seconds()
+		of += d
+	}
+	if of == 0 {
+		return 0
+	}
+	return sum / of.Seconds()
+}
+
 // processes returns how many processes the profiles of a step are from that ran at the same time. In a step in which all are replaced there are
 // those before and those after. In a step of which only a part is in the window, some processes may have had no turn.
-func processes(points []store.Point, i int, w Window) int {
+func processes(points []store.Point, i int, w Window) float64 {
 	beside := neighbors(points, i, w)
 	if len(beside) != 1 || w.part(points[i].Time) >= w.Step {
 		return running(points, i, w)
 	}
-	return max(points[i].Streams, running(points, beside[0], w))
+	return max(sampled(points[i]), running(points, beside[0], w))
 }
 
 // running returns how many processes the profiles of a whole step are from that ran at the same time.
-func running(points []store.Point, i int, w Window) int {
+func running(points []store.Point, i int, w Window) float64 {
 	beside := neighbors(points, i, w)
 	if len(beside) < 2 {
-		return points[i].Streams
+		return sampled(points[i])
 	}
-	return min(points[i].Streams, max(points[beside[0]].Streams, points[beside[1]].Streams))
+	return min(sampled(points[i]), max(sampled(points[beside[0]]), sampled(points[beside[1]])))
+}
+
+// sampled returns how many processes each round of a step sampled. Processes that replaced each other have more streams than that.
+func sampled(p store.Point) float64 {
+	if p.Rounds == 0 {
+		return float64(p.Streams)
+	}
+	return float64(p.Profiles) / float64(p.Rounds)
 }
 
 // neighbors returns which points are of the steps before and after one.
@@ -151,19 +207,23 @@ func neighbors(points []store.Point, i int, w Window) []int {
 	return out
 }
 
-// since returns w without the time before the first profile of a kind of a service, or of all services: what a service counts in its first step happened after
-// that.
+// since returns w without the time before the first profile of a kind of a service: of its first step, only the rest counts.
 func (w Window) since(series []store.Series, kind, service string) Window {
 	var first time.Time
 	for _, s := range series {
-		if s.Kind == kind && (service == "" || s.Service == service) && (first.IsZero() || s.First.Before(first)) {
+		if s.Kind == kind && s.Service == service && (first.IsZero() || s.First.Before(first)) {
 			first = s.First
 		}
 	}
-	if first.After(w.From) {
-		w.From = first
-	}
+	w.From = later(w.From, first)
 	return w
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // part returns how much of the step at a time is in the window.
@@ -197,6 +257,17 @@ func (l line) sum() (sum float64) {
 		sum += v
 	}
 	return sum
+}
+
+// mean returns the mean over the time of the steps.
+func (l line) mean(w Window) float64 {
+	sum, of := 0.0, time.Duration(0)
+	for at, v := range l {
+		d := w.part(time.UnixMilli(at))
+		sum += v * d.Seconds()
+		of += d
+	}
+	return sum / of.Seconds()
 }
 
 func (l line) max() (most float64) {
@@ -263,7 +334,7 @@ const mostDeploys = 50
 
 // ServiceTimes says what services cost over time, for a page. The totals are by service, those of deploys by DeployLabels, and earlier has the CPU totals
 // of the time before, which is as long.
-func ServiceTimes(totals Totals, earlier, deploys []store.Line, series []store.Series, w Window) *report.FleetServices {
+func ServiceTimes(totals, whole Totals, earlier, deploys []store.Line, series []store.Series, w Window) *report.FleetServices {
 	out := &report.FleetServices{From: w.From.UnixMilli(), To: w.To.UnixMilli(), Services: []report.FleetService{}, Any: len(series) > 0}
 	lines := map[string]map[string]line{}
 	for i := range Measures {
@@ -276,11 +347,11 @@ func ServiceTimes(totals Totals, earlier, deploys []store.Line, series []store.S
 			if lines[name][m.Name] == nil {
 				lines[name][m.Name] = line{}
 			}
-			lines[name][m.Name].add(l, m, w, w.since(series, m.Kind, name))
+			lines[name][m.Name].add(l, m, w)
 		}
 	}
 	marks := Deploys(deploys, w.Step)
-	for _, r := range Services(totals, earlier, series, w.From, w.To, w.Step).Rows {
+	for _, r := range Services(totals, whole, earlier, series, w).Rows {
 		s := report.FleetService{ServiceRow: r, Selector: store.Service(r.Service).String(), Deploys: marks[r.Service], Lines: []report.Spark{}}
 		s.Deploys = s.Deploys[max(0, len(s.Deploys)-mostDeploys):]
 		for _, m := range Measures {
@@ -307,14 +378,13 @@ func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, de
 		out.Profiles += s.Profiles
 	}
 	byValue := map[string]line{}
-	since := w.since(series, m.Kind, "")
 	all := 0.0
 	for _, t := range totals {
 		value := t.Labels.Get(by)
 		if byValue[value] == nil {
 			byValue[value] = line{}
 		}
-		byValue[value].add(t, m, w, since)
+		byValue[value].add(t, m, w)
 	}
 	for _, l := range byValue {
 		all += l.sum()
@@ -327,7 +397,7 @@ func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, de
 		if len(l) == 0 {
 			return
 		}
-		g := report.GraphLine{Name: name, Selector: selector, Points: l.points(w), Mean: l.sum() / float64(len(l)), Max: l.max()}
+		g := report.GraphLine{Name: name, Selector: selector, Points: l.points(w), Mean: l.mean(w), Max: l.max()}
 		if all > 0 {
 			g.Share = l.sum() / all
 		}

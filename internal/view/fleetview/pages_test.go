@@ -62,7 +62,7 @@ func TestLevelInPartOfAStep(t *testing.T) {
 	for i, n := range []int{4, 4, 1} {
 		line.Points = append(line.Points, store.Point{Time: start.Add(time.Duration(i) * time.Minute), Values: []int64{int64(n) * 10}, Profiles: n, Streams: n})
 	}
-	got := ServiceTimes(Totals{recording.Goroutine: {line}}, nil, nil, []store.Series{{Service: "api", Kind: recording.Goroutine, Types: types}}, w).Services[0]
+	got := ServiceTimes(Totals{recording.Goroutine: {line}}, Totals{recording.Goroutine: {{Labels: line.Labels, Types: types, Points: []store.Point{{Values: []int64{40}}}}}}, nil, nil, []store.Series{{Service: "api", Kind: recording.Goroutine, Types: types}}, w).Services[0]
 	if got.Goroutines != 40 || got.Lines[0].Points[2][1] != 40 {
 		t.Errorf("there are %d goroutines, and in the chart %v, want 40", got.Goroutines, got.Lines)
 	}
@@ -84,16 +84,16 @@ func TestDeployIsNotASpike(t *testing.T) {
 	}
 }
 
-// What a service allocates in its first step is divided by the time since its first profile.
+// What a service allocates in its first step is divided by the time in which it was counted.
 func TestRateOfFirstStep(t *testing.T) {
 	types := []profile.ValueType{{Type: "alloc_space", Unit: "bytes"}}
 	w := Window{start, start.Add(time.Hour), 30 * time.Minute}
 	lines := []store.Line{{
 		Labels: label(store.ServiceLabel, "api"), Types: types,
-		Points: []store.Point{{Time: start.Add(30 * time.Minute), Values: []int64{60e6}, Profiles: 2, Streams: 1}},
+		Points: []store.Point{{Time: start.Add(30 * time.Minute), Values: []int64{60e6}, Profiles: 2, Streams: 1, Rounds: 2, Grown: time.Minute}},
 	}}
 	series := []store.Series{{Service: "api", Kind: recording.Heap, Types: types, First: start.Add(59 * time.Minute), Last: start.Add(time.Hour), Profiles: 2}}
-	got := ServiceTimes(Totals{recording.Heap: lines}, nil, nil, series, w).Services[0]
+	got := ServiceTimes(Totals{recording.Heap: lines}, nil, nil, nil, series, w).Services[0]
 	if got.Allocated != 1e6 || got.Lines[0].Points[0][1] != 1e6 {
 		t.Errorf("60 MB in a minute are %v, and in the chart %v, want 1 MB/s", got.Allocated, got.Lines)
 	}
@@ -146,7 +146,7 @@ func TestVersionsInOrder(t *testing.T) {
 		{"back again", []store.Series{ran("b", 2*time.Hour, time.Hour), ran("a", 3*time.Hour, 0)}, []string{"b", "a"}},
 		{"of two kinds", []store.Series{ran("b", 2*time.Hour, 0), ran("a", 9*time.Hour, 8*time.Hour), ran("b", 3*time.Hour, time.Minute)}, []string{"a", "b"}},
 	} {
-		rows := Services(nil, nil, c.series, start, now, 24*time.Minute).Rows
+		rows := Services(nil, nil, nil, c.series, Window{start, now, 24 * time.Minute}).Rows
 		if len(rows) != 1 || !slices.Equal(rows[0].Versions, c.want) {
 			t.Errorf("%s: %+v, want %v", c.name, rows, c.want)
 		}
@@ -157,7 +157,7 @@ func TestVersionsInOrder(t *testing.T) {
 func TestChangeOfServices(t *testing.T) {
 	from := start.Add(5 * time.Minute)
 	service := label(store.ServiceLabel, "api")
-	rows := Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, []store.Line{cpuLine(service, 0, 2, 2, 2, 2, 2)}, cpuSeries, from, from.Add(5*time.Minute), time.Minute).Rows
+	rows := Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, nil, []store.Line{cpuLine(service, 0, 2, 2, 2, 2, 2)}, cpuSeries, Window{from, from.Add(5 * time.Minute), time.Minute}).Rows
 	if len(rows) != 1 || rows[0].Before != 1 || rows[0].Cores != 2 {
 		t.Errorf("%+v, want 1 core before and 2 now", rows)
 	}

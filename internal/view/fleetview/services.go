@@ -23,11 +23,22 @@ const mostSeries = 4
 // Totals are lines of a store by kind, by service, in steps of the same length.
 type Totals map[string][]store.Line
 
+// WholeStep is the step of totals that are of all the time of a question: longer than any history.
+const WholeStep = 100 * 365 * 24 * time.Hour
+
+// HeldKinds are the kinds whose totals Services needs in one step, because they say what processes hold.
+var HeldKinds = []string{recording.Heap, recording.Goroutine}
+
+// heldTypes are the sample types of what processes hold, by kind.
+var heldTypes = map[string]string{recording.Heap: "inuse_space", recording.Goroutine: "goroutine"}
+
 // Kinds are the kinds that Services needs.
 var Kinds = []string{recording.CPU, recording.Heap, recording.Goroutine}
 
-// Services says what services cost. The series are those of the time, and earlier has the CPU totals of the time before it, which is as long.
-func Services(totals Totals, earlier []store.Line, series []store.Series, from, to time.Time, step time.Duration) *report.Services {
+// Services says what services cost on average over a window. The totals are in its steps, and those of whole in one step: means of steps are not the mean,
+// since some steps have more profiles than others. The series are those of the time, and earlier has the CPU totals of the time before it, which is as long.
+func Services(totals, whole Totals, earlier []store.Line, series []store.Series, w Window) *report.Services {
+	from, to := w.From, w.To
 	out := &report.Services{From: from, To: to}
 	rows := map[string]*report.ServiceRow{}
 	row := func(name string) *report.ServiceRow {
@@ -56,60 +67,40 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 		}
 	}
 	for name, of := range versions {
-		rows[name].Versions = deployed(of, rows[name].Last.Add(-max(step, leastStep)))
+		rows[name].Versions = deployed(of, rows[name].Last.Add(-max(w.Step, leastStep)))
 	}
-	w := Window{from, to, step}
 	cores := map[string][]report.Point{}
-	each(totals[recording.CPU], "cpu", func(service string, points []store.Point, k int) {
+	count := func(kind, service string, points []store.Point) {
 		r := row(service)
-		var all mean
+		r.Processes = max(r.Processes, meanProcesses(points, w.since(series, kind, service)))
+	}
+	each(totals[recording.CPU], "cpu", func(service string, points []store.Point, k int) {
+		row(service).Cores = perSecond(points, k, w.since(series, recording.CPU, service)) / 1e9
+		count(recording.CPU, service, points)
 		for i, p := range points {
-			if p.Covered <= 0 {
-				continue
+			if used, ok := rate(points, i, k, w); ok {
+				cores[service] = append(cores[service], report.Point{X: int64(p.Time.Sub(from)), Y: int64(used)})
 			}
-			// What a process used while it was profiled, times how many there were.
-			n := processes(points, i, w)
-			used := float64(p.Values[k]) / float64(p.Covered) * float64(n)
-			all.add(used)
-			r.Processes = max(r.Processes, n)
-			cores[service] = append(cores[service], report.Point{X: int64(p.Time.Sub(from)), Y: int64(used * float64(time.Second))})
 		}
-		r.Cores = all.value()
 	})
 	each(earlier, "cpu", func(service string, points []store.Point, k int) {
-		r := rows[service]
-		if r == nil {
-			return // the service has ended
+		if r := rows[service]; r != nil { // else the service has ended
+			r.Before = perSecond(points, k, Window{from.Add(-to.Sub(from)), from, w.Step}) / 1e9
 		}
-		var all mean
-		w := Window{from.Add(-to.Sub(from)), from, step}
-		for i, p := range points {
-			if p.Covered > 0 {
-				all.add(float64(p.Values[k]) / float64(p.Covered) * float64(processes(points, i, w)))
-			}
-		}
-		r.Before = all.value()
 	})
 	each(totals[recording.Heap], "alloc_space", func(service string, points []store.Point, k int) {
-		var all mean
-		since := w.since(series, recording.Heap, service)
-		for _, p := range points {
-			all.add(float64(p.Values[k]) / since.part(p.Time).Seconds())
-		}
-		row(service).Allocated = all.value()
+		row(service).Allocated = perSecond(points, k, w.since(series, recording.Heap, service))
 	})
-	held := func(kind, typ string, set func(*report.ServiceRow, int64)) {
-		each(totals[kind], typ, func(service string, points []store.Point, k int) {
-			var all mean
-			for i := range points {
-				all.add(level(points, i, k, w))
-				row(service).Processes = max(row(service).Processes, processes(points, i, w))
+	for _, kind := range HeldKinds {
+		each(totals[kind], heldTypes[kind], func(service string, points []store.Point, _ int) { count(kind, service, points) })
+		each(whole[kind], heldTypes[kind], func(service string, points []store.Point, k int) {
+			if v := points[0].Values[k]; kind == recording.Heap {
+				row(service).Live = v
+			} else {
+				row(service).Goroutines = v
 			}
-			set(row(service), int64(all.value()))
 		})
 	}
-	held(recording.Heap, "inuse_space", func(r *report.ServiceRow, v int64) { r.Live = v })
-	held(recording.Goroutine, "goroutine", func(r *report.ServiceRow, v int64) { r.Goroutines = v })
 	for _, r := range rows {
 		slices.Sort(r.Kinds)
 		out.Rows = append(out.Rows, *r)
@@ -131,19 +122,21 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, from, 
 
 // Cores returns how many cores processes used on average, together, by the totals of their CPU profiles in the steps of a window.
 func Cores(lines []store.Line, w Window) float64 {
-	used := map[time.Time]float64{}
+	used := 0.0
+	steps := map[time.Time]bool{}
 	each(lines, "cpu", func(_ string, points []store.Point, k int) {
-		for i, p := range points {
-			if p.Covered > 0 {
-				used[p.Time] += float64(p.Values[k]) / float64(p.Covered) * float64(processes(points, i, w))
-			}
+		there := time.Duration(0)
+		for _, p := range points {
+			steps[p.Time] = true
+			there += w.part(p.Time)
 		}
+		used += perSecond(points, k, w) / 1e9 * there.Seconds()
 	})
-	var all mean
-	for _, v := range used {
-		all.add(v)
+	all := time.Duration(0)
+	for at := range steps {
+		all += w.part(at)
 	}
-	return all.value()
+	return used / max(all, time.Second).Seconds()
 }
 
 // A span is the time from the first profile to the last.
@@ -187,20 +180,6 @@ func each(lines []store.Line, typ string, call func(service string, points []sto
 	}
 }
 
-type mean struct {
-	sum float64
-	n   int
-}
-
-func (m *mean) add(v float64) { m.sum += v; m.n++ }
-
-func (m *mean) value() float64 {
-	if m.n == 0 {
-		return 0
-	}
-	return m.sum / float64(m.n)
-}
-
 // loadSteps is the number of steps of a window for counting processes: few enough that each step has profiles of all processes.
 const (
 	loadSteps = 12
@@ -213,19 +192,23 @@ func LoadStep(from, to time.Time) time.Duration { return max(to.Sub(from)/loadSt
 // Load says how many processes profiles of one kind are of, and what time. The totals are in the steps of a window, and merged is their sum.
 func Load(lines []store.Line, merged *store.Merged, w Window) recording.Load {
 	out := recording.Load{Profiles: merged.Profiles}
-	streams := map[time.Time]int{}
+	streams := map[time.Time]float64{}
+	w.From = later(w.From, merged.First)
 	for _, l := range lines {
 		for i, p := range l.Points {
 			streams[p.Time] += processes(l.Points, i, w)
-			out.Covered += p.Covered
+			out.Covered += told(p)
 		}
 	}
 	if len(streams) == 0 {
 		return out
 	}
-	for _, n := range streams {
-		out.Processes += float64(n) / float64(len(streams))
+	var all time.Duration
+	for at, n := range streams {
+		out.Processes += n * w.part(at).Seconds()
+		all += w.part(at)
 	}
+	out.Processes /= all.Seconds()
 	// From the first profile to the last, and the time that the last is of, which is no longer than that between two.
 	out.Seen = merged.Last.Sub(merged.First)
 	if each := merged.Profiles / max(merged.Streams, 1); each > 1 {
