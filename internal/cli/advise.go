@@ -218,8 +218,11 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 	if err != nil {
 		return err
 	}
-	if f.source == "" && home != "" {
-		dir = home
+	from := f.source
+	if from == "" && home != "" {
+		if dir = home; home != sys.Dir {
+			from = relativeTo(sys.Dir, home)
+		}
 	}
 	say := newSaying(sys)
 	say.now("looking for expensive code")
@@ -235,6 +238,9 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		return fmt.Errorf("%s: %w", open.Naming(refs), err)
 	}
 	a.Refs = refs
+	if from != "" {
+		sourcesIn(a, sys, from)
+	}
 	switch n := len(a.Findings); {
 	case f.finding > 0 && n == 0:
 		return wrongValue("finding", strconv.Itoa(f.finding), "there are no findings")
@@ -254,6 +260,27 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		return &exited{exitGate, nil}
 	}
 	return nil
+}
+
+// sourcesIn makes the commands in advice work in the folder of the user, who has the module elsewhere: from there, its folder is at.
+func sourcesIn(a *report.Advice, sys *System, at string) {
+	a.Source = at
+	for i := range a.Findings {
+		place := a.Findings[i].Where.String()
+		for _, c := range a.Findings[i].Ask {
+			if n := slices.Index(c.Args, place); n >= 0 {
+				c.Args[n] = relativeTo(sys.Dir, filepath.Join(a.Root, filepath.FromSlash(place)))
+			}
+		}
+	}
+}
+
+// relativeTo returns a name as users in dir write it.
+func relativeTo(dir, name string) string {
+	if rel, err := filepath.Rel(dir, name); err == nil {
+		return rel
+	}
+	return name
 }
 
 // noLength refuses --for with benchmarks, which end when all of them have run.

@@ -194,7 +194,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		}
 	}
 	if opt.Memory, err = refusals(sys, f.forget, opt.Dir); err != nil {
-		return fixError(err, args, opt)
+		return fixError(err, f, args, opt)
 	}
 	say := newSaying(sys)
 	opt.Say = say.now
@@ -206,9 +206,9 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	fixes, err := fix.Run(cmd.Context(), opt)
 	say.now("")
 	if fixes == nil {
-		return fixError(err, args, opt)
+		return fixError(err, f, args, opt)
 	}
-	if err := errors.Join(out.write(sys, fixes), fixError(err, args, opt)); err != nil {
+	if err := errors.Join(out.write(sys, fixes), fixError(err, f, args, opt)); err != nil {
 		return err
 	}
 	if opt.Pick > 0 && len(fixes.Kept) == 0 {
@@ -304,7 +304,14 @@ func refusals(sys *System, forget bool, dir string) (*fix.Memory, error) {
 	return m, nil
 }
 
-func fixError(err error, args []string, opt fix.Options) error {
+func fixError(err error, f *fixFlags, args []string, opt fix.Options) error {
+	again := func(verb string) hint.Command {
+		c := hint.Ask(verb, args...)
+		if f.source != "" {
+			c = c.With("source", f.source)
+		}
+		return c
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -313,11 +320,11 @@ func fixError(err error, args []string, opt fix.Options) error {
 	case errors.Is(err, fix.ErrFlag):
 		return &usageError{err, ""}
 	case errors.Is(err, fix.ErrNoFinding):
-		return &usageError{err: withHint(err, hint.Ask("advise", args...), " lists them")}
+		return &usageError{err: withHint(err, again("advise"), " lists them")}
 	case errors.Is(err, advise.ErrNothing):
 		return withHint(fmt.Errorf("%s: %w", open.Naming(args), err), "record for longer, or put the program under load")
 	case errors.Is(err, os.ErrPermission):
-		return withHint(err, hint.Ask("fix", append([]string{"--dry-run"}, args...)...), " shows the patches without writing them")
+		return withHint(err, again("fix").With("dry-run", ""), " shows the patches without writing them")
 	case opt.Benchmarks != nil:
 		return profilingError(err, "fix", args, *opt.Benchmarks)
 	}

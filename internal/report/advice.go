@@ -26,7 +26,8 @@ type Advice struct {
 	Root      string     `json:"root,omitempty"` // folder that files are relative to
 	Fleet     *Fleet     `json:"fleet,omitempty"`
 
-	Show int `json:"-"` // the finding to show in full; 0 shows as many as fit on a screen, -1 shows all
+	Show   int    `json:"-"` // the finding to show in full; 0 shows as many as fit on a screen, -1 shows all
+	Source string `json:"-"` // folder of the module, as commands have to name it; "" where they find it themselves
 }
 
 // A Hottest is the line of the module that costs most.
@@ -392,6 +393,9 @@ func (x *Fix) describe() string {
 // next describes how to see the other findings.
 func (a *Advice) next() Commands {
 	advise := hint.Ask("advise", a.Refs...)
+	if a.Source != "" {
+		advise = advise.With("source", a.Source)
+	}
 	c := Commands{Title: "try next"}
 	if len(a.Findings) > 1 {
 		c.Items = append(c.Items, advise.With("finding", "2").For("the second, with its evidence"))
