@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -45,11 +46,13 @@ var constantCall = &advise.Rule{
 				if p.Worth(c) {
 					f.Fixes = p.Fix(report.Mechanical, "compute it once", edit.Hoisted(p.Func, call, constantName(p, call, fn))...)
 				}
-			case madeOfConstants(p, fn):
-				f.Claim = fmt.Sprintf("%s takes nothing, and makes new memory with the same content each time", fn.Name())
-				f.Advice = "keep one in a variable of the package where nobody changes it, or let the caller hand down the one it has"
-				f.Risk = "who changes it changes it for all"
-				f.NoFix = missing.ResultOfMayChange.Of(fn.Name())
+			case madeOfConstants(p, fn) && owner.ReadOnly(p.Func, call): // who changes it, or may, needs one of its own
+				f.Claim = fmt.Sprintf("%s takes nothing, and makes new memory with the same content each time, which %s only reads", fn.Name(), p.Callable(call))
+				f.Advice = "keep one in a variable of the package"
+				f.Risk = "who changes it later changes it for all"
+				if p.Worth(c) {
+					f.Fixes = p.Fix(report.Mechanical, "make it once", edit.Hoisted(p.Func, call, constantName(p, call, fn))...)
+				}
 			default:
 				return
 			}

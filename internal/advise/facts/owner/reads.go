@@ -2,6 +2,7 @@ package owner
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -17,8 +18,8 @@ var readers = []string{
 	"bytes.Equal", "bytes.Contains", "bytes.HasPrefix", "bytes.HasSuffix", "bytes.Index", "bytes.Compare",
 }
 
-// ReadOnly reports whether a slice or map is only read where an expression of it stands, and nothing that leads into it is passed on: so it does
-// not matter whether others have the same one.
+// ReadOnly reports whether a slice, a map, or what a pointer leads to is only read where an expression of it stands, and nothing that leads into it
+// is passed on: so it does not matter whether others have the same one.
 func ReadOnly(f *code.Func, e ast.Expr) bool { return readOnly(f, e, 3) }
 
 func readOnly(f *code.Func, e ast.Expr, depth int) bool {
@@ -29,23 +30,31 @@ func readOnly(f *code.Func, e ast.Expr, depth int) bool {
 		if up.X != e {
 			return !kind.Refers(f.TypeOf(e))
 		}
-		switch above := f.Parent(up).(type) {
-		case *ast.AssignStmt:
-			if slices.Contains(above.Lhs, ast.Expr(up)) {
-				return false
-			}
-		case *ast.IncDecStmt, *ast.UnaryExpr, *ast.SliceExpr:
+		return readPart(f, up, depth)
+	case *ast.StarExpr:
+		return readPart(f, up, depth)
+	case *ast.SelectorExpr:
+		s := f.Info().Selections[up]
+		switch {
+		case s == nil:
 			return false
-		case *ast.SelectorExpr: // of a pointer receiver, perhaps
-			if s := f.Info().Selections[above]; s == nil || s.Kind() != types.FieldVal {
-				return false
-			}
+		case s.Kind() == types.FieldVal:
+			return readPart(f, up, depth)
 		}
-		return !kind.Refers(elementOf(f.TypeOf(e))) || readOnly(f, up, depth)
+		call, called := f.Parent(up).(*ast.CallExpr)
+		fn, _ := s.Obj().(*types.Func)
+		if !called || call.Fun != ast.Expr(up) || fn == nil || depth == 0 {
+			return false
+		}
+		decl, file := f.DeclOf(fn)
+		if decl == nil || decl.Body == nil {
+			return false // of an interface, or of another package
+		}
+		return AllReadOnly(f.In(file, decl), fn.Origin().Signature().Recv(), depth-1)
 	case *ast.RangeStmt:
 		return up.X == e && (up.Value == nil || code.IsBlank(up.Value) || !kind.Refers(elementOf(f.TypeOf(e))))
-	case *ast.BinaryExpr: // with nil
-		return true
+	case *ast.BinaryExpr: // two pointers may be equal only because they are shared
+		return f.Info().Types[up.X].IsNil() || f.Info().Types[up.Y].IsNil()
 	case *ast.AssignStmt:
 		i := slices.Index(up.Rhs, e)
 		if i < 0 || len(up.Lhs) != len(up.Rhs) {
@@ -78,6 +87,41 @@ func readOnly(f *code.Func, e ast.Expr, depth int) bool {
 		return AllReadOnly(f.In(file, decl), fn.Origin().Signature().Params().At(i), depth-1)
 	}
 	return false
+}
+
+// readPart reports whether a part of what is shared, which could be assigned to, is only read.
+func readPart(f *code.Func, e ast.Expr, depth int) bool {
+	switch up := f.Parent(e).(type) {
+	case *ast.AssignStmt:
+		if slices.Contains(up.Lhs, e) {
+			return false
+		}
+	case *ast.IncDecStmt:
+		return false
+	case *ast.RangeStmt:
+		if up.X != e {
+			return false
+		}
+	case *ast.UnaryExpr:
+		if up.Op == token.AND {
+			return false
+		}
+	case *ast.ParenExpr, *ast.SelectorExpr: // of which a part may be changed, or a method called that changes it
+		return readOnly(f, e, depth)
+	case *ast.IndexExpr:
+		if up.X == e {
+			return readOnly(f, e, depth)
+		}
+	case *ast.SliceExpr:
+		if up.X == e {
+			return kind.IsString(f.TypeOf(e))
+		}
+	}
+	t := f.TypeOf(e)
+	if pair, ok := t.(*types.Tuple); ok { // v, ok := m[k]
+		t = pair.At(0).Type()
+	}
+	return !kind.Refers(t) || readOnly(f, e, depth)
 }
 
 // AllReadOnly reports whether what a variable leads to is only read, wherever it is named.

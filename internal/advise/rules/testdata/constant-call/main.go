@@ -34,6 +34,83 @@ func run(s string) int {
 	return len(s) + c.size + len(c.names)
 }
 
+// What is changed after it was made has to be made anew each time: by a method, by a function, in a field, in an element.
+func (c *config) add(name string) { c.names = append(c.names, name) }
+
+func (c *config) has(name string) bool { return len(c.names) > 0 && c.names[0] == name }
+
+func match(s string, given ...*config) int {
+	var c *config
+	if len(given) == 0 {
+		c = defaults() // cost: main.defaults runtime.newobject
+	} else {
+		c = given[0]
+	}
+	c.add(s)
+	return len(c.names)
+}
+
+func grow(c *config, by int) { c.size += by }
+
+func grown() int {
+	c := defaults() // cost: main.defaults runtime.newobject
+	grow(c, 2)
+	return c.size
+}
+
+func sized(n int) int {
+	c := defaults() // cost: main.defaults runtime.newobject
+	c.size = n
+	return c.size + len(c.names)
+}
+
+func renamed(s string) string {
+	c := defaults() // cost: main.defaults runtime.newobject
+	c.names[1] = s
+	return c.names[0] + c.names[1]
+}
+
+// fresh gives it to whoever asks, who may change it.
+func fresh() *config {
+	c := defaults() // cost: main.defaults runtime.newobject
+	return c
+}
+
+// same tells one from another.
+func same() bool {
+	c := defaults() // cost: main.defaults runtime.newobject
+	return c == latest
+}
+
+var latest = fresh()
+
+func check(s string) bool {
+	return defaults().has(s) // cost: main.defaults runtime.newobject; want
+}
+
+func levels() []level { return []level{{"low", 1}, {"high", 2}} }
+
+type level struct {
+	name string
+	n    int
+}
+
+func raised(by int) (sum int) {
+	list := levels() // cost: main.levels runtime.newobject
+	list[0].n += by
+	for _, l := range list {
+		sum += l.n
+	}
+	return sum
+}
+
+func highest() (most int) {
+	for _, l := range levels() { // cost: main.levels runtime.newobject; want
+		most = max(most, l.n)
+	}
+	return most
+}
+
 var counted int
 
 func count() string { counted++; return strings.Repeat("x", 3) } // cost: strings.Repeat; want
@@ -41,5 +118,5 @@ func count() string { counted++; return strings.Repeat("x", 3) } // cost: string
 var title = strings.ToUpper("title") // cost: strings.ToUpper
 
 func main() {
-	fmt.Println(line("a"), header("b"), indent(2, "c"), run("d"), count(), title, counted)
+	fmt.Println(line("a"), header("b"), indent(2, "c"), run("d"), run("e"), match("x"), match("x"), grown(), grown(), sized(7), sized(8), renamed("n"), renamed("m"), same(), check("a"), check("b"), raised(1), raised(1), highest(), count(), title, counted)
 }

@@ -56,6 +56,16 @@ func shuffled() string {
 	return strings.Join(list, "")
 }
 
+// raised changes a part of an element.
+func raised(by int) (n int) {
+	kinds := []kind{{"small", 1}, {"large", 100}} // cost: runtime.newobject; want
+	kinds[0].size += by
+	for _, k := range kinds {
+		n += k.size
+	}
+	return n
+}
+
 // groups leads to lists that others could change.
 func groups(k string) []int {
 	m := map[string][]int{"a": {1, 2}} // cost: runtime.makemap_small; want
@@ -71,5 +81,5 @@ func main() {
 	w := words()
 	kept()[0] = "changed"
 	w[0] = "changed"
-	fmt.Println(month(1), month(3), known("b"), known("d"), sizes("large"), w, words(), shuffled(), kept(), groups("a"))
+	fmt.Println(month(1), month(3), known("b"), known("d"), sizes("large"), w, words(), shuffled(), raised(1), raised(1), kept(), groups("a"))
 }
