@@ -140,8 +140,8 @@ func unlocks(f *code.Func, s ast.Stmt, m types.Object) bool {
 }
 
 func contended(fn *code.Func, m types.Object, list []*region) {
-	slices.SortStableFunc(list, func(a, b *region) int {
-		return cmp.Compare(cost.Waited(&b.waits)+cost.Waited(&b.held), cost.Waited(&a.waits)+cost.Waited(&a.held))
+	slices.SortStableFunc(list, func(a, b *region) int { // who lets others wait is the cause; who waits is not
+		return cmp.Or(cmp.Compare(b.held[cost.Held], a.held[cost.Held]), cmp.Compare(b.waits[cost.Blocked], a.waits[cost.Blocked]))
 	})
 	var sum cost.Cost
 	for _, r := range list {
@@ -174,8 +174,17 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 			readers++
 		}
 	}
-	work := workIn(q.Func, worst.body)
+	work, holder, waits := workIn(q.Func, worst.body), worst, waitsIn(worst)
+	if len(waits) == 0 && sum[cost.Held] == 0 { // no profile says who holds it
+		if i := slices.IndexFunc(list, func(r *region) bool { return len(waitsIn(r)) > 0 }); i >= 0 {
+			holder, waits, work = list[i], waitsIn(list[i]), nil
+		}
+	}
 	switch {
+	case len(waits) > 0:
+		f.Claim += fmt.Sprintf("; while it is held, %s %s", holder.p.Decl.Name.Name, strings.Join(append(waits, work...), " and "))
+		f.Advice = "wait before Lock or after Unlock, if that needs nothing that the mutex guards: as long as it is held, all others wait as well"
+		f.NoFix = missing.WaitsLocked.Of(holder.p.Decl.Name.Name)
 	case isRW(m) && readers > 0 && shortRegions(q.Func, list):
 		f.Title += ", an RWMutex around next to nothing"
 		f.Claim += "; RLock and RUnlock also write to the mutex, so readers contend as much as with a Mutex, and each writer waits for all of them"
@@ -274,6 +283,107 @@ func workIn(f *code.Func, body []ast.Stmt) (out []string) {
 		})
 	}
 	return out
+}
+
+// waitsIn says what a region may wait for with the mutex locked, and how long it did where a profile says so: that first.
+func waitsIn(r *region) []string {
+	type wait struct {
+		text string
+		long int64
+	}
+	var list []wait
+	eachWait(r.p.Func, r.body, r.mutex, 2, func(at ast.Node, what string) {
+		line := r.p.Lines[r.p.Line(at.Pos())].Sum(func(*cost.Chain) bool { return true })
+		if !slices.ContainsFunc(list, func(w wait) bool { return w.text == what }) {
+			list = append(list, wait{what, line[cost.Blocked]})
+		}
+	})
+	slices.SortStableFunc(list, func(a, b wait) int { return cmp.Compare(b.long, a.long) })
+	var out []string
+	for _, w := range list {
+		if w.long > 0 {
+			w.text += " (" + amount.Format(w.long, "nanoseconds", amount.Auto) + ")"
+		}
+		out = append(out, w.text)
+	}
+	return out
+}
+
+// waiting are the beginnings of the names of functions that wait: for time to pass, for goroutines, for locks, for files, the network and
+// other programs. A sync.Cond is none of them: its Wait unlocks the mutex.
+var waiting = []string{
+	"time.Sleep", "(*sync.WaitGroup).Wait", "(*sync.Mutex).Lock", "(*sync.RWMutex).Lock", "(*sync.RWMutex).RLock", "(*golang.org/x/sync/errgroup.Group).Wait",
+	"os.Read", "os.Write", "os.Open", "os.Create", "os.Remove", "os.Rename", "os.Stat", "os.Lstat", "os.Mkdir",
+	"(*os.File).Read", "(*os.File).Write", "(*os.File).Sync", "(*os.File).Stat",
+	"(*os/exec.Cmd).Run", "(*os/exec.Cmd).Wait", "(*os/exec.Cmd).Output", "(*os/exec.Cmd).CombinedOutput",
+	"net.Dial", "net.Lookup", "net.Resolve", "(*net.Dialer).Dial", "(*net.Resolver).Lookup", "(net.Conn).Read", "(net.Conn).Write", "(net.Listener).Accept",
+	"net/http.Get", "net/http.Post", "net/http.Head", "(*net/http.Client).Do", "(*net/http.Client).Get", "(*net/http.Client).Post", "(*net/http.Client).Head",
+	"(net/http.RoundTripper).RoundTrip", "(*net/http.Transport).RoundTrip",
+	"(*database/sql.DB).Query", "(*database/sql.DB).Exec", "(*database/sql.DB).Prepare", "(*database/sql.DB).Begin", "(*database/sql.DB).Ping",
+	"(*database/sql.Tx).Query", "(*database/sql.Tx).Exec", "(*database/sql.Tx).Prepare", "(*database/sql.Tx).Commit", "(*database/sql.Tx).Rollback",
+	"(*database/sql.Conn).Query", "(*database/sql.Conn).Exec", "(*database/sql.Stmt).Query", "(*database/sql.Stmt).Exec",
+}
+
+// eachWait yields what in statements may wait, up to where they unlock a mutex, and what it does. Functions of the package are looked into.
+func eachWait(f *code.Func, list []ast.Stmt, m types.Object, depth int, yield func(at ast.Node, what string)) {
+	for _, s := range list {
+		if _, deferred := s.(*ast.DeferStmt); !deferred && unlocks(f, s, m) {
+			return
+		}
+		ast.Inspect(s, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit, *ast.GoStmt:
+				return false
+			case *ast.BlockStmt:
+				eachWait(f, n.List, m, depth, yield)
+				return false
+			case *ast.CaseClause:
+				eachWait(f, n.Body, m, depth, yield)
+				return false
+			case *ast.SelectStmt:
+				waits := true
+				for _, c := range n.Body.List {
+					waits = waits && c.(*ast.CommClause).Comm != nil
+				}
+				if waits {
+					yield(n, "waits in a select")
+				}
+				for _, c := range n.Body.List {
+					eachWait(f, c.(*ast.CommClause).Body, m, depth, yield)
+				}
+				return false
+			case *ast.SendStmt:
+				yield(n, "sends to a channel")
+			case *ast.UnaryExpr:
+				if n.Op == token.ARROW {
+					yield(n, "receives from a channel")
+				}
+			case *ast.RangeStmt:
+				if _, isChan := f.TypeOf(n.X).Underlying().(*types.Chan); isChan {
+					yield(n, "receives from a channel")
+				}
+			case *ast.CallExpr:
+				fn := f.Callee(n)
+				if fn == nil {
+					break
+				}
+				if slices.ContainsFunc(waiting, func(name string) bool { return strings.HasPrefix(fn.FullName(), name) }) {
+					yield(n, "calls "+f.ProfileName(fn))
+					break
+				}
+				decl, file := f.DeclOf(fn)
+				if depth == 0 || decl == nil || decl.Body == nil {
+					break
+				}
+				first := ""
+				eachWait(f.In(file, decl), decl.Body.List, m, depth-1, func(_ ast.Node, what string) { first = cmp.Or(first, what) })
+				if first != "" {
+					yield(n, fmt.Sprintf("calls %s, which %s", fn.Name(), first))
+				}
+			}
+			return true
+		})
+	}
 }
 
 // shortRegions reports whether nothing that is locked is more than a few reads and writes.

@@ -247,6 +247,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.Guarded:           "hone does not know which other data the mutex guards",
 		missing.ChangeTogether:    "the data that %s guards may have to change together, and no single atomic operation does that",
 		missing.WorkNeedsMore:     "the work that %s does with the mutex locked needs more than its parameters, and may need data that the mutex guards",
+		missing.WaitsLocked:       "the code does not show whether %s can wait without the mutex",
 		missing.PartWithout:       "the code does not show which data can do without %s",
 		missing.ShownMutex:        "%s is not an unexported field",
 		missing.GuardedField:      "the code does not show which field %s guards",

@@ -269,6 +269,7 @@ const (
 	Guarded           Fact = "guarded"
 	ChangeTogether    Fact = "change-together"
 	WorkNeedsMore     Fact = "work-needs-more"
+	WaitsLocked       Fact = "waits-locked"
 	PartWithout       Fact = "part-without"
 	ShownMutex        Fact = "shown-mutex"
 	GuardedField      Fact = "guarded-field"

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"sync"
+	"time"
 )
 
 type tally struct {
@@ -94,7 +96,93 @@ func (t *twice) double() {
 	t.mu.Unlock()
 }
 
+// A journal waits with its mutex locked, which is what others wait for, and not what is computed besides.
+type journal struct {
+	mu    sync.Mutex
+	lines map[int]string
+}
+
+func (j *journal) slow(i int) {
+	j.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	defer j.mu.Unlock()
+	j.lines[i] = fmt.Sprintf("v%d", i)
+	time.Sleep(time.Microsecond)
+}
+
+func (j *journal) quick(i int) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.lines[i]
+}
+
+// A queue waits in functions that it calls, and for channels; not where it has unlocked the mutex, or in other goroutines.
+type queue struct {
+	mu    sync.Mutex
+	tasks chan int
+	path  string
+	n     int
+}
+
+func (q *queue) next() int {
+	q.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	defer q.mu.Unlock()
+	q.load()
+	go func() { time.Sleep(time.Microsecond) }()
+	select {
+	case q.tasks <- 1:
+	default:
+	}
+	return <-q.tasks // cost: [delay*3] runtime.chanrecv1
+}
+
+func (q *queue) load() {
+	text, err := os.ReadFile(q.path)
+	if err == nil {
+		q.n = len(text)
+	}
+}
+
+func (q *queue) idle() {
+	q.mu.Lock()
+	if q.n > 0 {
+		q.mu.Unlock()
+		time.Sleep(time.Microsecond)
+		return
+	}
+	q.n++
+	q.mu.Unlock()
+}
+
+// A gate is waited for by those that hold it for a moment only: who holds it is another.
+type gate struct {
+	mu   sync.Mutex
+	open chan bool
+	n    int
+}
+
+func (g *gate) pass() int {
+	g.mu.Lock() // cost: [delay*3] sync.(*Mutex).Lock; want
+	defer g.mu.Unlock()
+	return g.n
+}
+
+func (g *gate) hold() {
+	g.mu.Lock() // cost: [delay] sync.(*Mutex).Lock
+	defer g.mu.Unlock()
+	for range g.open {
+		g.n++
+	}
+}
+
 func main() {
+	j := &journal{lines: map[int]string{}}
+	j.slow(1)
+	w := &queue{tasks: make(chan int, 1)}
+	w.idle()
+	opened := &gate{open: make(chan bool)}
+	close(opened.open)
+	opened.hold()
+	fmt.Println(j.quick(1), w.next(), opened.pass())
 	g := &gauge{name: "g"}
 	g.set(3)
 	g.add(4)
