@@ -101,7 +101,7 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 		return nil, err
 	}
 	defer t.close()
-	r := &run{tree: t, opt: opt, tried: make(map[string]bool), little: make(map[string]report.CompareRow), latest: make(map[string]float64), out: &report.Fixes{
+	r := &run{tree: t, opt: opt, tried: make(map[string]bool), little: make(map[string]report.CompareRow), latest: make(map[string]float64), changes: make(map[string][]change), out: &report.Fixes{
 		Refs: opt.Refs, Flags: opt.Flags, Arguments: opt.Arguments, Root: t.mod, Kept: []report.Fixed{}, Refused: []report.Fixed{}, Picked: opt.Pick, Dry: opt.DryRun, Branch: opt.Commit,
 	}}
 	if err := r.flags(ctx); err != nil {
@@ -189,10 +189,13 @@ type run struct {
 	little map[string]report.CompareRow // by patch that was tried, now or before, and gained too little: what it gained most of
 	latest map[string]float64           // by benchmark and what was measured: how much it was with what was kept last
 	branch *branch
-	build  []string     // flags for the go command
-	env    []string     // with which it has them
-	races  []prove.Race // of what was kept
-	noise  noise        // when it was last found out
+
+	changes map[string][]change // by file: what was kept, in order
+	began   int                 // how many fixes were kept when the advice at hand was made
+	build   []string            // flags for the go command
+	env     []string            // with which it has them
+	races   []prove.Race        // of what was kept
+	noise   noise               // when it was last found out
 
 	profiling *prove.Profiling // of Benchmarks; nil when there are none
 
@@ -294,7 +297,7 @@ func (r *run) all(ctx context.Context) error {
 // advice profiles and looks at the profiles.
 func (r *run) advice(ctx context.Context) (*report.Advice, error) {
 	r.out.Rounds++
-	r.base = make(map[string][]byte)
+	r.base, r.began = make(map[string][]byte), len(r.out.Kept)
 	opt := advise.Options{Dir: r.in(r.mod), Flags: r.build, CoreHour: r.opt.CoreHour}
 	if r.opt.All {
 		opt.Least = leastShare
@@ -361,7 +364,9 @@ func (r *run) note(format string, args ...any) {
 
 // finding tries what a finding offers.
 func (r *run) finding(ctx context.Context, f *report.Finding) error {
-	x := report.Fixed{Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where, Risk: f.Risk, Safe: f.Safe, Paid: f.Paid()}
+	inFix := 0
+	f.Where, inFix = r.place(f.Where)
+	x := report.Fixed{InFix: inFix, Number: f.Number, Round: r.out.Rounds, Rule: f.Rule, Title: f.Title, Where: f.Where, Risk: f.Risk, Safe: f.Safe, Paid: f.Paid()}
 	left := func(format string, args ...any) error {
 		x.Reason = fmt.Sprintf(format, args...)
 		r.out.Left = append(r.out.Left, x)
@@ -483,6 +488,39 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	return nil
 }
 
+// A change is what a kept fix made of a file.
+type change struct {
+	fix     int // its number, from 1
+	was, is []byte
+}
+
+// untouched reports whether the user's files stay as they are.
+func (r *run) untouched() bool { return r.opt.DryRun || r.branch != nil }
+
+// place returns where a line that the advice at hand is about is in the file that the user has, and the number of the kept fix that made the line,
+// if it is not in there.
+func (r *run) place(s report.Spot) (at report.Spot, inFix int) {
+	list := r.changes[s.File]
+	if !r.untouched() {
+		for _, c := range list {
+			if c.fix > r.began {
+				s.Line, _ = patch.Line(s.File, c.was, c.is, s.Line)
+			}
+		}
+		return s, 0
+	}
+	for _, c := range slices.Backward(list) {
+		if c.fix > r.began {
+			continue
+		}
+		line, same := patch.Line(s.File, c.is, c.was, s.Line)
+		if s.Line = line; !same {
+			inFix = max(inFix, c.fix)
+		}
+	}
+	return s, inFix
+}
+
 // beats reports whether a proven patch is better than one that was proven before it, which changes fewer lines or as many: it has to gain as much
 // beyond that as one has to gain at all.
 func (y *trial) beats(best *trial, least float64) bool {
@@ -540,6 +578,16 @@ func (r *run) keep(ctx context.Context, y *trial, x *report.Fixed) error {
 	}
 	if _, ok := r.base[y.file]; !ok {
 		r.base[y.file] = y.was
+	}
+	r.changes[y.file] = append(r.changes[y.file], change{len(r.out.Kept) + 1, y.was, y.text})
+	if !r.untouched() {
+		for _, list := range [][]report.Fixed{r.out.Left, r.out.Refused} {
+			for i := range list {
+				if s := &list[i].Where; s.File == y.file {
+					s.Line, _ = patch.Line(s.File, y.was, y.text, s.Line)
+				}
+			}
+		}
 	}
 	r.tests.Took()
 	if y.race != nil {

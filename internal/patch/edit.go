@@ -61,6 +61,22 @@ func Edits(name string, was, is []byte) []report.Edit {
 	return edits
 }
 
+// Line returns where a line of one text of a file is in another one. A line that is not there as it was has the place of what is there instead, and
+// same is false.
+func Line(name string, from, to []byte, line int) (at int, same bool) {
+	by := 0
+	for _, e := range Edits(name, from, to) {
+		added := strings.Count(e.New, "\n")
+		switch {
+		case e.EndLine <= line:
+			by += added - (e.EndLine - e.StartLine)
+		case e.StartLine <= line:
+			return e.StartLine + by + min(line-e.StartLine, max(added-1, 0)), false
+		}
+	}
+	return line + by, true
+}
+
 // lineStarts returns where lines begin, and the end of the last.
 func lineStarts(text []byte) []int {
 	starts := []int{0}

@@ -177,3 +177,21 @@ func TestDiffIsFine(t *testing.T) {
 		}
 	}
 }
+
+func TestLine(t *testing.T) {
+	const was = "a\nb\nc\nd\ne\n"
+	const is = "new\na\nB1\nB2\nB3\nd\ne\n" // b and c became three lines
+	for _, tt := range []struct {
+		from, to string
+		line, at int
+		same     bool
+	}{
+		{was, was, 3, 3, true},
+		{was, is, 1, 2, true}, {was, is, 2, 3, false}, {was, is, 3, 4, false}, {was, is, 4, 6, true}, {was, is, 5, 7, true},
+		{is, was, 1, 1, false}, {is, was, 2, 1, true}, {is, was, 3, 2, false}, {is, was, 5, 3, false}, {is, was, 6, 4, true}, {is, was, 7, 5, true},
+	} {
+		if at, same := Line("x.go", []byte(tt.from), []byte(tt.to), tt.line); at != tt.at || same != tt.same {
+			t.Errorf("line %d of %q is line %d of %q, the same %v; want %d, %v", tt.line, tt.from, at, tt.to, same, tt.at, tt.same)
+		}
+	}
+}

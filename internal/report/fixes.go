@@ -39,9 +39,10 @@ type Fixed struct {
 	Round       int            `json:"round"`
 	Rule        string         `json:"rule"`
 	Title       string         `json:"title"`
-	Where       Spot           `json:"where"`
-	Paid        string         `json:"paid,omitempty"` // its cost in all processes, for profiles from a store
-	Fix         string         `json:"fix,omitempty"`  // what the patch does
+	Where       Spot           `json:"where"`            // in the user's file
+	InFix       int            `json:"in_fix,omitempty"` // the kept patch, from 1, that made the line; the user's file has another one there
+	Paid        string         `json:"paid,omitempty"`   // its cost in all processes, for profiles from a store
+	Fix         string         `json:"fix,omitempty"`    // what the patch does
 	Grade       Grade          `json:"grade,omitempty"`
 	Patch       string         `json:"patch,omitempty"`
 	Risk        string         `json:"risk,omitempty"`       // risk that hone could not check
@@ -85,7 +86,7 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 		t := Table{Title: "not kept", Columns: []Column{{Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
 		for i := range f.Refused {
 			x := &f.Refused[i]
-			t.Rows = append(t.Rows, []any{x.Where.String(), x.Title + ": " + x.Fix, x.why()})
+			t.Rows = append(t.Rows, []any{x.Where.String(), x.Title + x.inFix() + ": " + x.Fix, x.why()})
 		}
 		list = append(list, t)
 		for i := range f.Refused {
@@ -100,7 +101,7 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 		t := Table{Title: title, Columns: []Column{{Name: "#"}, {Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
 		for i := range f.Left {
 			x := &f.Left[i]
-			t.Rows = append(t.Rows, []any{x.Number, x.Where.String(), x.Title, x.why()})
+			t.Rows = append(t.Rows, []any{x.Number, x.Where.String(), x.Title + x.inFix(), x.why()})
 		}
 		list = append(list, t)
 	}
@@ -109,8 +110,19 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 	}
 	if len(f.Kept) > 0 {
 		list = append(list, f.next())
+		if f.Dry {
+			list = append(list, Note{Phrase{"nothing was written, because of ", hint.Option{Name: "dry-run"}}})
+		}
 	}
 	return blocks(list)
+}
+
+// inFix says that the line is not in the user's file, but in the code of a kept patch.
+func (x *Fixed) inFix() string {
+	if x.InFix == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", in the code of fix %d", x.InFix)
 }
 
 // why explains why a patch was not kept, and what could change that.
@@ -180,7 +192,7 @@ func (f *Fixes) looked() string {
 // blocks shows a kept patch.
 func (x *Fixed) blocks(f *Fixes, n int) []Block {
 	about := Heading{Lines: []Phrase{
-		{"where: " + x.Where.String() + " in " + x.Where.Function},
+		{"where: " + x.Where.String() + " in " + x.Where.Function + x.inFix()},
 		{fmt.Sprintf("fix: %s (%s)", x.Fix, x.Grade)},
 		{"proof: " + x.Proof()},
 	}}

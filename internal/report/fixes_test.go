@@ -1,6 +1,11 @@
 package report
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/hint"
+)
 
 // A patch that was cut short was tried, so the heading of its table does not deny that.
 func TestFixesLeft(t *testing.T) {
@@ -14,5 +19,38 @@ func TestFixesLeft(t *testing.T) {
 		if got := find[Table](t, &Fixes{Left: tt.left}).Title; got != tt.want {
 			t.Errorf("%v: the table is %q; want %q", tt.left, got, tt.want)
 		}
+	}
+}
+
+// Without anything written, lines are those of the user's file; what is only in a fix says so, and the end says why nothing is written.
+func TestFixesDry(t *testing.T) {
+	f := &Fixes{
+		Dry:     true,
+		Kept:    []Fixed{{Title: "first", Where: Spot{File: "a.go", Line: 3, Function: "m.F"}}, {Title: "second", Where: Spot{File: "a.go", Line: 4, Function: "m.F"}, InFix: 1}},
+		Refused: []Fixed{{Title: "third", Fix: "less", Where: Spot{File: "a.go", Line: 4}, InFix: 1}},
+		Left:    []Fixed{{Number: 4, Title: "fourth", Where: Spot{File: "a.go", Line: 4}, InFix: 2}, {Number: 5, Title: "fifth", Where: Spot{File: "a.go", Line: 9}}},
+	}
+	var wheres, whats []string
+	var last Block
+	for b := range f.Blocks() {
+		switch last = b; b := b.(type) {
+		case Heading:
+			if text, ok := b.Lines[0][0].(string); ok {
+				wheres = append(wheres, text)
+			}
+		case Table:
+			for _, row := range b.Rows {
+				whats = append(whats, row[len(row)-2].(string))
+			}
+		}
+	}
+	if want := []string{"where: a.go:3 in m.F", "where: a.go:4 in m.F, in the code of fix 1"}; !slices.Equal(wheres[1:], want) {
+		t.Errorf("kept: %q; want %q", wheres[1:], want)
+	}
+	if want := []string{"third, in the code of fix 1: less", "fourth, in the code of fix 2", "fifth"}; !slices.Equal(whats, want) {
+		t.Errorf("others: %q; want %q", whats, want)
+	}
+	if n, ok := last.(Note); !ok || !slices.Contains(n.Text, any(hint.Option{Name: "dry-run"})) {
+		t.Errorf("it ends with %#v", last)
 	}
 }
