@@ -249,8 +249,8 @@ func (f *formatter) table(t *report.Table, bars bool) *grid {
 		cells := make([]cell, 0, len(g.columns))
 		for i, item := range row {
 			c := f.cell(item)
-			if i+1 < len(row) {
-				// An amount has the color of the share beside it.
+			if t.Columns[i].Shared {
+				// An amount has the color of its share.
 				if s, ok := row[i+1].(report.Share); ok {
 					c.style = heat(s)
 				}

@@ -55,11 +55,12 @@ type Table struct {
 
 // A Column of a Table.
 type Column struct {
-	Name string
-	Unit string // of its Values and Changes, when they all have the same
-	Bar  bool   // a bar may be drawn beside its Shares
-	Path bool   // its text may be cut on the left when there is no room
-	Ends bool   // it holds Intervals, which are two numbers to a program
+	Name   string
+	Unit   string // of its Values and Changes, when they all have the same
+	Shared bool   // the Shares of its Values are in the next column
+	Bar    bool   // a bar may be drawn beside its Shares
+	Path   bool   // its text may be cut on the left when there is no room
+	Ends   bool   // it holds Intervals, which are two numbers to a program
 }
 
 // A Calls is frames between those that call them and those that they call.

@@ -28,9 +28,9 @@ func (t *Top) Blocks() iter.Seq[Block] {
 	}
 	byCum := !slices.IsSortedFunc(t.Rows, func(a, b TopRow) int { return cmp.Compare(abs(b.Flat), abs(a.Flat)) })
 	table := Table{Columns: []Column{
-		{Name: "flat", Unit: t.Unit},
+		{Name: "flat", Unit: t.Unit, Shared: true},
 		{Name: "flat%", Bar: !byCum},
-		{Name: "cum", Unit: t.Unit},
+		{Name: "cum", Unit: t.Unit, Shared: true},
 		{Name: "cum%", Bar: byCum},
 		{Name: frameColumn(t.By, names), Path: true},
 	}}
@@ -206,7 +206,7 @@ func (t *Tags) Blocks() iter.Seq[Block] {
 			Group:   "key",
 			Title:   k.Key,
 			Summary: Phrase{Value{k.Total, ofKey}, " of ", Value{t.Total, whole}, ", ", Share{k.Total, t.Total}},
-			Columns: []Column{{Name: "flat", Unit: t.Unit}, {Name: "flat%", Bar: true}, {Name: "value"}},
+			Columns: []Column{{Name: "flat", Unit: t.Unit, Shared: true}, {Name: "flat%", Bar: true}, {Name: "value"}},
 		}
 		for _, v := range k.Values {
 			if v.Flat != 0 {

@@ -210,7 +210,7 @@ func times(n int64) string {
 func spanTable(title, what string, list []ExecutionSpan, total int64) Table {
 	t := Table{
 		Title:   title,
-		Columns: []Column{{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: what}},
+		Columns: []Column{{Name: "total", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: what}},
 	}
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, s := range list {
@@ -264,7 +264,7 @@ type WaitPlace struct {
 // Blocks shows the places, longest waits first.
 func (w *Waits) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
-		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"}, {Name: "line", Path: true},
+		{Name: "total", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"}, {Name: "line", Path: true},
 	}}
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, p := range w.Places {
@@ -377,7 +377,7 @@ type IdleRow struct {
 // Blocks shows why Ps were idle, longest times first.
 func (x *Idle) Blocks() iter.Seq[Block] {
 	t := Table{Title: "what the next goroutine had waited for", Columns: []Column{
-		{Name: "idle", Unit: nanos}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"},
+		{Name: "idle", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "times"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"},
 		{Name: "line", Path: true}, {Name: "started as"},
 	}}
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}

@@ -63,7 +63,7 @@ func (c *FlameChart) Blocks() iter.Seq[Block] {
 	from, to := time.Duration(c.From), time.Duration(c.To)
 	what := Phrase{"from ", from, " to ", to, " in ", len(c.Parts), plural(len(c.Parts), " part")}
 	table := Table{Columns: []Column{
-		{Name: "cum", Unit: c.Unit}, {Name: "cum%"}, {Name: "over time"}, {Name: "call", Path: true},
+		{Name: "cum", Unit: c.Unit, Shared: true}, {Name: "cum%"}, {Name: "over time"}, {Name: "call", Path: true},
 	}}
 	indents := c.indents()
 	for i := range c.Calls {

@@ -55,7 +55,7 @@ type MemLimit struct {
 func (m *Mem) Blocks() iter.Seq[Block] {
 	size := &Measure{Unit: "bytes", Total: m.AtPeak}
 	t := Table{Columns: []Column{
-		{Name: "at the end"}, {Name: "share"}, {Name: "at the peak"}, {Name: "share"}, {Name: "use"}, {Name: ""},
+		{Name: "at the end", Shared: true}, {Name: "share"}, {Name: "at the peak", Shared: true}, {Name: "share"}, {Name: "use"}, {Name: ""},
 	}}
 	for _, r := range m.Rows {
 		use := r.Use

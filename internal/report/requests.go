@@ -227,14 +227,14 @@ func (r *RequestPath) Blocks() iter.Seq[Block] {
 		head = append(head, Sep{}, Name{Text: r.Handler})
 	}
 	t := Table{Title: "critical path", Columns: []Column{
-		{Name: "at", Unit: nanos}, {Name: "took", Unit: nanos}, {Name: "share", Bar: true}, {Name: "what"}, {Name: "goroutine"}, {Name: "started as"}, {Name: "function"}, {Name: "line", Path: true},
+		{Name: "at", Unit: nanos}, {Name: "took", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "what"}, {Name: "goroutine"}, {Name: "started as"}, {Name: "function"}, {Name: "line", Path: true},
 	}}
 	for _, s := range r.Segments {
 		t.Rows = append(t.Rows, []any{
 			Nanos(s.At), Nanos(s.Took), Share{s.Took, r.Took}, s.What, int(s.Goroutine), Name{Text: s.Kind}, Name{Text: s.Function}, fileLine(s.File, s.Line),
 		})
 	}
-	g := Table{Title: "goroutines", Columns: []Column{{Name: "took", Unit: nanos}, {Name: "share", Bar: true}, {Name: "goroutine"}, {Name: ""}, {Name: "started as"}}}
+	g := Table{Title: "goroutines", Columns: []Column{{Name: "took", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "goroutine"}, {Name: ""}, {Name: "started as"}}}
 	for _, x := range r.Goroutines {
 		own := ""
 		if x.Own {
@@ -286,7 +286,7 @@ type BlameRow struct {
 // Blocks shows the wakers, longest waits first.
 func (b *Blame) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
-		{Name: "total", Unit: nanos}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "ended by"}, {Name: "line", Path: true}, {Name: "in goroutines of"},
+		{Name: "total", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "ended by"}, {Name: "line", Path: true}, {Name: "in goroutines of"},
 	}}
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, r := range b.Rows {

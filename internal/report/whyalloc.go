@@ -125,7 +125,7 @@ func (l *LineStory) blocks() []Block {
 	}
 	out := []Block{Plain{b.String()}}
 	if len(l.Costs) > 0 {
-		t := Table{Columns: []Column{{Name: "metric"}, {Name: "flat"}, {Name: ""}, {Name: "cum"}, {Name: ""}}}
+		t := Table{Columns: []Column{{Name: "metric"}, {Name: "flat", Shared: true}, {Name: ""}, {Name: "cum", Shared: true}, {Name: ""}}}
 		for _, c := range l.Costs {
 			m := &Measure{Unit: c.Unit, Total: c.Total}
 			m.add(c.Flat)
