@@ -77,13 +77,16 @@ type RequestTail struct {
 // A TailCauseOf is what time was spent on: on the goroutine of the request, or on other goroutines that it waited for.
 type TailCauseOf struct {
 	What   string `json:"what"`
-	Kind   string `json:"goroutine,omitempty"`
+	Kind   string `json:"goroutine,omitempty"` // "" is the goroutine of the request
 	Slow   int64  `json:"slow_nanos"`
 	Middle int64  `json:"middle_nanos"`
 }
 
 // noHandler is the name of the row for unknown handlers.
 const noHandler = "(no handler seen)"
+
+// ownGoroutine names the goroutine that does the work itself.
+const ownGoroutine = "its own"
 
 func (w Work) name(name string) any {
 	switch {
@@ -144,9 +147,9 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 			Columns: []Column{{Name: "more", Unit: nanos}, {Name: "slow", Unit: nanos}, {Name: "median", Unit: nanos}, {Name: "what"}, {Name: "in goroutines of"}},
 		}
 		for _, c := range t.Causes {
-			var kind any
-			if c.Kind != "" {
-				kind = Name{Text: c.Kind}
+			var kind any = Name{Text: c.Kind}
+			if c.Kind == "" {
+				kind = ownGoroutine
 			}
 			tail.Rows = append(tail.Rows, []any{Change{c.Middle, c.Slow, alone(nanos)}, Nanos(c.Slow), Nanos(c.Middle), c.What, kind})
 		}
@@ -238,7 +241,7 @@ func (r *RequestPath) Blocks() iter.Seq[Block] {
 	for _, x := range r.Goroutines {
 		own := ""
 		if x.Own {
-			own = map[Work]string{RequestWork: "answers it", TaskWork: "ended it", RegionWork: "its own"}[r.Work]
+			own = map[Work]string{RequestWork: "answers it", TaskWork: "ended it", RegionWork: ownGoroutine}[r.Work]
 		}
 		g.Rows = append(g.Rows, []any{Nanos(x.Took), Share{x.Took, r.Took}, int(x.Goroutine), own, Name{Text: x.Kind}})
 	}

@@ -31,7 +31,7 @@ export function RequestsInSight() {
           <table class="plain">
             <tbody>
               {more.map((c) => (
-                <tr><td class="num">{longer(c.slow_nanos - c.middle_nanos)}</td><td>{c.what}{c.goroutine && <> in <code>{c.goroutine}</code></>}</td></tr>
+                <tr><td class="num">{longer(c.slow_nanos - c.middle_nanos)}</td><td>{c.what} in {c.goroutine ? <code>{c.goroutine}</code> : "its own goroutine"}</td></tr>
               ))}
             </tbody>
           </table>
