@@ -54,6 +54,13 @@ func (c *csvWriter) block(b report.Block) error {
 			}
 		}
 		return nil
+	case report.Strips:
+		for _, in := range b.Draw(report.StripPlaces) {
+			if err := c.block(in); err != nil {
+				return err
+			}
+		}
+		return nil
 	case report.Facts:
 		return c.facts(&b)
 	case report.Table:

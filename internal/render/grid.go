@@ -19,6 +19,7 @@ type gridColumn struct {
 	name  string
 	right bool // align right
 	bar   bool // the first column to omit if the grid is too wide
+	whole bool // its text stays on one line
 	cut   func(s string, room int, dots string) string
 }
 
@@ -59,7 +60,7 @@ func (g *grid) print(w *bufio.Writer, f *formatter, room int) {
 func (g *grid) wrap(widths []int, room int) bool {
 	last := len(g.columns) - 1
 	left := room - total(widths) + widths[last]
-	if g.columns[last].right || g.columns[last].cut != nil || left < leastText {
+	if c := &g.columns[last]; c.right || c.whole || c.cut != nil || left < leastText {
 		return false
 	}
 	widths[last] = left
@@ -230,7 +231,7 @@ func (f *formatter) table(t *report.Table, bars bool) *grid {
 	g := &grid{}
 	longest := make([]float64, len(t.Columns)) // the largest share in each column with bars
 	for i, c := range t.Columns {
-		col := gridColumn{name: c.Name, right: isNumeric(t.Rows, i)}
+		col := gridColumn{name: c.Name, right: isNumeric(t.Rows, i), whole: c.Whole}
 		if c.Path {
 			col.cut = cutLeft
 		}

@@ -70,6 +70,12 @@ func (h *htmlWriter) block(b report.Block) error {
 			}
 		}
 		h.w.WriteString("</details>\n")
+	case report.Strips:
+		for _, in := range b.Draw(report.StripPlaces) {
+			if err := h.block(in); err != nil {
+				return err
+			}
+		}
 	case report.Facts:
 		h.w.WriteString("<dl>\n")
 		for _, f := range b.Items {

@@ -46,6 +46,12 @@ func (m *markdown) block(b report.Block) error {
 			}
 		}
 		m.paragraph("</details>")
+	case report.Strips:
+		for _, in := range b.Draw(report.StripPlaces) {
+			if err := m.block(in); err != nil {
+				return err
+			}
+		}
 	case report.Note:
 		m.paragraph("> note: " + escapeMarkdown(m.text(b.Text)))
 	case report.Facts:

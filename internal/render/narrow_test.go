@@ -63,3 +63,32 @@ cycle  heap before  heap after     goal  stopped  assist
 		}
 	}
 }
+
+// TestStrips holds that strips are as wide as the terminal has room for, that all tables have the same, and that blanks in them stay.
+func TestStrips(t *testing.T) {
+	strips := report.Strips{Draw: func(places int) []report.Block {
+		strip := "|" + strings.Repeat("z", places/2) + strings.Repeat(" ", places-places/2) + "|"
+		over := report.Column{Name: "over time", Whole: true}
+		return []report.Block{
+			report.Table{Title: "Ps", Columns: []report.Column{{Name: "number"}, over}, Rows: [][]any{{0, strip}}},
+			report.Table{
+				Title: "goroutines", Columns: []report.Column{{Name: "number"}, over, {Name: "started as", Path: true}},
+				Rows: [][]any{{17, strip, report.Name{Text: "example.com/service/internal/store.(*shard).compact"}}, {8, strip, report.Name{Text: "main.main"}}},
+			},
+		}
+	}}
+	for _, test := range []struct{ width, places int }{{0, 72}, {140, 72}, {100, 72}, {80, 52}, {60, 32}, {30, 16}} {
+		var b strings.Builder
+		if err := Terminal(&b, chartReport{strips}, Options{Width: test.width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "|"+strings.Repeat("z", test.places/2)+strings.Repeat(" ", test.places/2)+"|"); n != 3 {
+			t.Errorf("in %d columns, %d strips have %d places, want 3:\n%s", test.width, n, test.places, b.String())
+		}
+		for line := range strings.Lines(b.String()) {
+			if w := width(strings.TrimSuffix(line, "\n")); test.width >= 60 && w > test.width {
+				t.Errorf("in %d columns, a line has %d:\n%s", test.width, w, line)
+			}
+		}
+	}
+}

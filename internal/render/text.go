@@ -76,6 +76,13 @@ func (p *printer) block(b report.Block) error {
 		p.listing(&b)
 	case report.FlameBlock:
 		p.flameBlock(&b)
+	case report.Strips:
+		for _, in := range b.Draw(p.places(&b)) {
+			if err := p.block(in); err != nil {
+				return err
+			}
+			p.begun = true
+		}
 	case report.Chart:
 		if p.draws {
 			p.chart(&b)
@@ -104,6 +111,23 @@ func (p *printer) block(b report.Block) error {
 		panic("render: block of a kind that no renderer knows")
 	}
 	return nil
+}
+
+// places returns how wide strips can be, so that all of their tables fit the width.
+func (p *printer) places(b *report.Strips) int {
+	if p.o.Width == 0 {
+		return report.StripPlaces
+	}
+	over := 0
+	for _, in := range b.Draw(report.StripPlaces) {
+		if t, ok := in.(report.Table); ok {
+			g := p.table(&t, p.bars)
+			widths := g.widths()
+			g.fit(widths, p.o.Width, leastText)
+			over = max(over, total(widths)-p.o.Width)
+		}
+	}
+	return max(report.StripPlaces-over, leastText)
 }
 
 func (p *printer) line(s string) {

@@ -53,6 +53,15 @@ type Table struct {
 	Rows    [][]any
 }
 
+// Strips are blocks in which tables have strips: pictures of one line of text, whose places stand for times. A renderer chooses how many places wide
+// all of them are: StripPlaces, or fewer where lines are shorter. Strips are in columns with Whole.
+type Strips struct {
+	Draw func(places int) []Block
+}
+
+// StripPlaces is how wide strips are where there is room.
+const StripPlaces = 72
+
 // A Column of a Table.
 type Column struct {
 	Name   string
@@ -60,6 +69,7 @@ type Column struct {
 	Shared bool   // the Shares of its Values are in the next column
 	Bar    bool   // a bar may be drawn beside its Shares
 	Path   bool   // its text may be cut on the left when there is no room
+	Whole  bool   // its text stays on one line
 	Ends   bool   // it holds Intervals, which are two numbers to a program
 }
 
@@ -202,6 +212,7 @@ func (Table) block()      {}
 func (Calls) block()      {}
 func (Listing) block()    {}
 func (FlameBlock) block() {}
+func (Strips) block()     {}
 func (Commands) block()   {}
 func (Stacks) block()     {}
 func (Dump) block()       {}

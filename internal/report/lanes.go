@@ -67,31 +67,28 @@ type LaneWake struct {
 	To   int   `json:"to"`
 }
 
-// laneWidth is how wide lanes are as text.
-const laneWidth = 72
-
 // laneMarks draw states as text, in the order of requests.What.
 var laneMarks = map[string]rune{
 	"running": '█', "ready": '▒', "syscall": 's', "network": 'n', "lock": 'L', "channel": 'c', "select": 'C', "sleep": 'z', "wait group": 'w', "condition": 'd', "GC": 'G', "other": 'o', "scheduler": '-', "waiting for work": '·',
 }
 
-// places are the places of a line of text that some pixels are at, as far as these are in sight.
-func (l *Lanes) places(at, width int) (first, end int) {
-	place := func(t int64) int { return int(float64(t-l.From) / float64(max(l.To-l.From, 1)) * laneWidth) }
+// span returns which of the places of a strip some pixels are at, as far as these are in sight.
+func (l *Lanes) span(places, at, width int) (first, end int) {
+	place := func(t int64) int { return int(float64(t-l.From) / float64(max(l.To-l.From, 1)) * float64(places)) }
 	from, to := max(l.Start+int64(at)*l.Pixel, l.From), min(l.Start+int64(at+width)*l.Pixel, l.To)
-	first = min(place(from), laneWidth-1)
+	first = min(place(from), places-1)
 	return first, max(place(to), first+1)
 }
 
 // strip draws a lane as text: each place shows what has most of it.
-func (l *Lanes) strip(lane *Lane) string {
-	sums := make([]map[int]int, laneWidth)
+func (l *Lanes) strip(lane *Lane, places int) string {
+	sums := make([]map[int]int, places)
 	at := 0
 	for i := range lane.At {
 		at += lane.At[i]
 		mix := l.Mixes[lane.Mix[i]]
 		for p := at; p < at+lane.Width[i]; p++ {
-			first, end := l.places(p, 1)
+			first, end := l.span(places, p, 1)
 			for place := first; place < end; place++ {
 				if sums[place] == nil {
 					sums[place] = map[int]int{}
@@ -122,12 +119,12 @@ func (l *Lanes) strip(lane *Lane) string {
 }
 
 // numbered draws a lane of requests as text: each begins with its number, where there is room for it.
-func (l *Lanes) numbered(lane *Lane) string {
-	out := []rune(strings.Repeat(" ", laneWidth))
+func (l *Lanes) numbered(lane *Lane, places int) string {
+	out := []rune(strings.Repeat(" ", places))
 	at := 0
 	for i := range lane.At {
 		at += lane.At[i]
-		first, end := l.places(at, lane.Width[i])
+		first, end := l.span(places, at, lane.Width[i])
 		at += lane.Width[i]
 		for p := first; p < end; p++ {
 			out[p] = laneMarks[l.States[l.Mixes[lane.Mix[i]][0]]]
@@ -139,10 +136,10 @@ func (l *Lanes) numbered(lane *Lane) string {
 	return string(out)
 }
 
-// Blocks shows the lanes of the picture as text.
-func (l *Lanes) Blocks() iter.Seq[Block] {
+// strips shows the lanes as strips of so many places.
+func (l *Lanes) strips(places int) []Block {
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
-	list := []Block{Heading{[]Phrase{{"from ", Value{l.From, at}, " to ", Value{l.To, at}, Sep{}, Nanos(l.Whole - l.Begin), " of trace", Sep{}, "each place stands for ", Nanos((l.To - l.From) / laneWidth)}}}}
+	list := []Block{Heading{[]Phrase{{"from ", Value{l.From, at}, " to ", Value{l.To, at}, Sep{}, Nanos(l.Whole - l.Begin), " of trace", Sep{}, "each place stands for ", Nanos((l.To - l.From) / int64(places))}}}}
 	group := func(title, name string, lanes []Lane, busy bool, label func(*Lane) any) {
 		if len(lanes) == 0 {
 			return
@@ -151,16 +148,16 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		if busy {
 			t.Columns = append(t.Columns, Column{Name: "active", Unit: nanos})
 		}
-		t.Columns = append(t.Columns, Column{Name: "over time"})
+		t.Columns = append(t.Columns, Column{Name: "over time", Whole: true})
 		if busy {
-			t.Columns = append(t.Columns, Column{Name: "started as"})
+			t.Columns = append(t.Columns, Column{Name: "started as", Path: true})
 		}
 		for i := range lanes {
 			row := []any{label(&lanes[i])}
 			if busy {
 				row = append(row, Nanos(lanes[i].Busy))
 			}
-			row = append(row, "|"+l.strip(&lanes[i])+"|")
+			row = append(row, "|"+l.strip(&lanes[i], places)+"|")
 			if busy {
 				row = append(row, Name{Text: lanes[i].Name})
 			}
@@ -172,9 +169,9 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 	group("Ps", "number", l.Procs, false, number)
 	group("collector", "", l.Collector, false, func(lane *Lane) any { return lane.Name })
 	if len(l.Requests) > 0 {
-		t := Table{Title: "requests", Summary: Phrase{"each with its number and what took most of its time"}, Columns: []Column{{Name: "over time"}}}
+		t := Table{Title: "requests", Summary: Phrase{"each with its number and what took most of its time"}, Columns: []Column{{Name: "over time", Whole: true}}}
 		for i := range l.Requests {
-			t.Rows = append(t.Rows, []any{"|" + l.numbered(&l.Requests[i]) + "|"})
+			t.Rows = append(t.Rows, []any{"|" + l.numbered(&l.Requests[i], places) + "|"})
 		}
 		list = append(list, t)
 	}
@@ -182,6 +179,12 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{"there is no room for ", unit.Counted(l.Small, "more request"), ": choose a shorter time with ", hint.Option{Name: "at"}}})
 	}
 	group("goroutines", "number", l.Goroutines, true, number)
+	return list
+}
+
+// Blocks shows the lanes of the picture as text.
+func (l *Lanes) Blocks() iter.Seq[Block] {
+	list := []Block{Strips{l.strips}}
 	var legend Phrase
 	for i, s := range l.States {
 		if mark := laneMarks[s]; mark != 0 && l.has(i) {
