@@ -29,6 +29,7 @@ type Load struct {
 	Server       *LoadServer   `json:"server,omitempty"` // the server, if it was recorded
 
 	Slow     []SlowAnswer `json:"slowest_requests,omitempty"` // if an execution trace was recorded
+	Traced   int          `json:"traced_requests,omitempty"`  // requests in the execution traces
 	Untraced bool         `json:"untraced,omitempty"`         // the run could have had a trace, but has none
 
 	Charts []Chart `json:"-"`
@@ -38,6 +39,7 @@ type Load struct {
 type SlowAnswer struct {
 	latency.Answer
 	Request *RequestLine `json:"request,omitempty"` // nil if the trace has no such request
+	Before  bool         `json:"before,omitempty"`  // Request is the one before on the same connection, which the server was not done with
 	Trace   *TraceTime   `json:"trace,omitempty"`   // trace with the request, if there are several
 }
 
@@ -76,8 +78,8 @@ func (l *Load) Blocks() iter.Seq[Block] {
 		list = append(list, l.Server.blocks()...)
 		doubts = append(doubts, hint.Said(l.Server.Doubts...)...)
 	}
-	if t, ok := l.slowest(); ok {
-		list = append(list, t)
+	if l.Traced > 0 {
+		list = append(list, l.slowest())
 	}
 	for _, c := range l.Charts {
 		list = append(list, c)
@@ -85,16 +87,31 @@ func (l *Load) Blocks() iter.Seq[Block] {
 	for _, n := range doubts {
 		list = append(list, Note{Phrase{n}})
 	}
+	if n := len(l.Slow); l.Traced > 0 {
+		for _, a := range l.Slow {
+			if a.Request != nil {
+				n--
+			}
+		}
+		if n > 0 {
+			list = append(list, Note{Phrase{n, " of the ", len(l.Slow), " slowest answers match no request of the trace that took that long: they waited before the server had read them, or after it had answered, or outside of the time of the trace"}})
+		}
+	}
 	if l.Untraced {
 		list = append(list, Note{Phrase{"no execution trace was recorded: with ", hint.Option{Name: "flight", Value: "10s"}, ", hone says what the slowest answers of the last seconds waited for"}})
 	}
 	var next []hint.Command
-	for _, a := range l.Slow {
-		if a.Request != nil {
-			at := a.trace()
-			next = append(next, during(at, "request", l.Ref).Of(strconv.Itoa(a.Request.Number)).For("what the slowest answer waited for"), during(at, "requests", l.Ref).For("what slow requests spend more time on"))
-			break
+	if l.Traced > 0 {
+		at := ""
+		if i := slices.IndexFunc(l.Slow, func(a SlowAnswer) bool { return a.Request != nil }); i >= 0 {
+			at = l.Slow[i].trace()
+			what := "what the slowest answer waited for"
+			if i > 0 {
+				what = "what the slowest answer with a request in the trace waited for"
+			}
+			next = append(next, during(at, "request", l.Ref).Of(strconv.Itoa(l.Slow[i].Request.Number)).For(what))
 		}
+		next = append(next, during(at, "request", l.Ref).Of("slowest").For("what the slowest request in the trace waited for"), during(at, "requests", l.Ref).For("what slow requests spend more time on"))
 	}
 	if l.Server != nil {
 		next = append(next, l.Server.Next...)
@@ -106,10 +123,7 @@ func (l *Load) Blocks() iter.Seq[Block] {
 }
 
 // slowest shows the slowest answers, with the requests in the trace.
-func (l *Load) slowest() (Table, bool) {
-	if !slices.ContainsFunc(l.Slow, func(a SlowAnswer) bool { return a.Request != nil }) {
-		return Table{}, false
-	}
+func (l *Load) slowest() Table {
 	t := Table{Title: "slowest answers, and the requests in the trace", Columns: []Column{
 		{Name: "took", Unit: nanos}, {Name: "status"}, {Name: "request"}, {Name: "in the server", Unit: nanos}, {Name: "most of it"}, {Name: "part"}, {Name: "handler"},
 	}}
@@ -121,7 +135,11 @@ func (l *Load) slowest() (Table, bool) {
 	for _, a := range l.Slow {
 		row := []any{Nanos(a.Took), a.Status}
 		if r := a.Request; r != nil {
-			row = append(row, r.Number, Nanos(r.Took), r.Most, Share{r.Part, r.Took}, RequestWork.name(r.Handler))
+			most := r.Most
+			if a.Before {
+				most += ", in the request before it"
+			}
+			row = append(row, r.Number, Nanos(r.Took), most, Share{r.Part, r.Took}, RequestWork.name(r.Handler))
 		} else {
 			row = append(row, nil, nil, "(no request this long in the trace)", nil, nil)
 		}
@@ -130,7 +148,7 @@ func (l *Load) slowest() (Table, bool) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t, true
+	return t
 }
 
 func (l *Load) heading() Phrase {

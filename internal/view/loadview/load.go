@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view/traceview"
 	"github.com/hone-perf/hone/internal/waits"
@@ -49,16 +50,16 @@ func Load(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	out.Doubts = doubts(out)
 	out.Charts = loadCharts(l)
 	out.Server = loadServer(in[0])
-	out.Slow = slowAnswers(in[0], l)
+	out.Slow, out.Traced = slowAnswers(in[0], l)
 	m := in[0].Manifest
 	out.Untraced = m != nil && m.How == recording.Built && l.Answered > 0 && recording.Execution.In(in[0]) == nil
 	return out, nil
 }
 
-// slowAnswers finds the slowest answers of a run in the execution traces of the server. What the server did lies in the time that the client waited.
-func slowAnswers(rec *recording.Recording, l *latency.Log) []report.SlowAnswer {
+// slowAnswers finds the slowest answers of a run in the execution traces of the server, and returns how many requests these have.
+func slowAnswers(rec *recording.Recording, l *latency.Log) (list []report.SlowAnswer, traced int) {
 	if recording.Execution.In(rec) == nil || len(l.Slowest) == 0 {
-		return nil
+		return nil, 0
 	}
 	out := make([]report.SlowAnswer, len(l.Slowest))
 	for i, a := range l.Slowest {
@@ -66,32 +67,32 @@ func slowAnswers(rec *recording.Recording, l *latency.Log) []report.SlowAnswer {
 	}
 	times := report.NewTraceTimes(rec.Traces())
 	if len(times) == 0 {
-		return answersIn(rec, l, out, nil)
+		return out, answersIn(rec, l, out, nil)
 	}
 	for i := range times {
 		if of, err := rec.TraceAt(times[i].From, times[i].To); err == nil {
-			out = answersIn(of, l, out, &times[i])
+			traced += answersIn(of, l, out, &times[i])
 		}
 	}
-	return out
+	return out, traced
 }
 
-// answersIn finds the answers in one trace that were in none before.
-func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswer, when *report.TraceTime) []report.SlowAnswer {
+// answersIn finds the answers in one trace that were in none before, and returns how many requests the trace has.
+func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswer, when *report.TraceTime) int {
 	in := []*recording.Recording{rec}
 	tr, _, err := traceview.TraceOf(in, query.Query{})
 	if err != nil {
-		return list
+		return 0
 	}
 	for _, err := range tr.Events() { // the time of day is known with the first
 		if err != nil {
-			return list
+			return 0
 		}
 		break
 	}
 	found, _, err := traceview.FoundIn(in, report.RequestWork, waits.Window{})
 	if err != nil {
-		return list
+		return 0
 	}
 	begin, slack := l.Offset, 5*time.Millisecond // where the clocks are not those of one machine's day
 	if wall := tr.Wall(); wall != 0 && !l.Began.IsZero() {
@@ -103,25 +104,46 @@ func answersIn(rec *recording.Recording, l *latency.Log, list []report.SlowAnswe
 		if a.Request != nil {
 			continue
 		}
-		begun, ended := int64(begin+a.At), int64(begin+a.At+a.Took)
-		best, least := -1, int64(0) // time that is not in both
-		for i := range found {
-			r := &found[i]
-			if r.From < begun-int64(slack) || r.To > ended+int64(slack) || r.Open || used[r.Number] {
-				continue
-			}
-			if d := max(r.From-begun, begun-r.From) + max(ended-r.To, r.To-ended); best < 0 || d < least {
-				best, least = i, d
-			}
-		}
-		// A request that took much less time was from another client, or was not the slow part.
-		if best >= 0 && found[best].Took()*2 >= int64(a.Took) {
-			used[found[best].Number] = true
-			line := traceview.LineOf(&found[best])
-			a.Request, a.Trace = &line, when
+		r, before := answeredBy(found, int64(begin+a.At), int64(begin+a.At+a.Took), int64(slack), used)
+		if r != nil {
+			used[r.Number] = true
+			line := traceview.LineOf(r)
+			a.Request, a.Before, a.Trace = &line, before, when
 		}
 	}
-	return list
+	return len(found)
+}
+
+// answeredBy finds the request that made a client wait from begun to ended, or returns nil. It is the one that was answered then, or the one before it on the
+// same connection: the client has an answer before the server is done with the request, and what it sends next waits for that.
+func answeredBy(found []requests.Request, begun, ended, slack int64, used map[int]bool) (best *requests.Request, before bool) {
+	least := int64(0) // time that is not in both
+	last := map[int64]*requests.Request{}
+	var own, behind *requests.Request // what ended nearest to the answer, and the request before it
+	for i := range found {
+		r := &found[i]
+		previous := last[r.Goroutine]
+		last[r.Goroutine] = r
+		if r.From < begun-slack || r.From > ended || r.Open || used[r.Number] {
+			continue
+		}
+		if d := max(r.From-begun, begun-r.From) + max(ended-r.To, r.To-ended); best == nil || d < least {
+			best, least = r, d
+		}
+		away := func(r *requests.Request) int64 { return max(ended-r.To, r.To-ended) }
+		if away(r) <= slack && (own == nil || away(r) < away(own)) {
+			own, behind = r, previous
+		}
+	}
+	// Most of the time of the one has to be time of the other: otherwise the request was from another client, or was not the slow part.
+	both := func(r *requests.Request) int64 { return min(r.To, ended) - max(r.From, begun) }
+	if best != nil && both(best)*2 >= max(ended-begun, best.Took()) {
+		return best, false
+	}
+	if behind != nil && !used[behind.Number] && own.From-behind.To <= slack && both(behind)*2 >= max(ended-begun, behind.Took()) {
+		return behind, true
+	}
+	return nil, false
 }
 
 // canUse returns how many cores the generator can use: one for each of its threads.

@@ -937,6 +937,7 @@ export interface Load extends Log {
   doubts?: string[];
   server?: LoadServer;
   slowest_requests?: SlowAnswer[];
+  traced_requests?: number;
   untraced?: boolean;
 }
 
@@ -1305,6 +1306,7 @@ export interface Session {
 
 export interface SlowAnswer extends Answer {
   request?: RequestLine;
+  before?: boolean;
   trace?: TraceTime;
 }
 
