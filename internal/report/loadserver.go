@@ -25,6 +25,7 @@ type LoadServer struct {
 	Ended   *ServerState   `json:"ended,omitempty"`  // last known state
 
 	Balance   []BalancePart  `json:"balance,omitempty"`
+	Traced    bool           `json:"balance_traced,omitempty"` // Balance is from an execution trace, not from profiles
 	Functions []FunctionCost `json:"functions,omitempty"`
 	Left      int            `json:"functions_left_out,omitempty"`
 	Calls     []FunctionCost `json:"library_calls,omitempty"` // standard library functions that those functions call, with their callees
@@ -184,8 +185,11 @@ func (s *LoadServer) facts() []Fact {
 			add("waiting", each(w.Blocked), ", of which ", each(w.Locks), " for locks; others had to wait ", each(w.Contended), " for a lock that was held")
 		}
 	}
-	if w := s.Waiting; w != nil && w.Queued > 0 {
-		add("ready to run", each(w.Queued), " until there was a P")
+	if w := s.Waiting; w != nil && w.Queued > 0 && !s.Traced {
+		add("ready to run", each(w.Queued), " until there was a P, all goroutines together")
+	}
+	if c := s.CPU; c != nil && c.Delayed >= 0.5 {
+		add("threads", "waited ", each(c.Delayed), " for a core, all of them together")
 	}
 	if g := s.GC; g != nil {
 		gc := []any{g.Cycles, plural(g.Cycles, " collection"), ", ", unit.Share(g.Share), " of the CPU time"}
@@ -231,7 +235,11 @@ func (s *LoadServer) facts() []Fact {
 }
 
 func (s *LoadServer) balance() Table {
-	t := Table{Title: "where the mean request's time went", Columns: []Column{{Name: "what"}, {Name: "time"}, {Name: "share"}}}
+	var summary Phrase
+	if s.Traced {
+		summary = Phrase{"what the goroutines that answer did, from the execution trace"}
+	}
+	t := Table{Title: "where the mean request's time went", Summary: summary, Columns: []Column{{Name: "what"}, {Name: "time"}, {Name: "share"}}}
 	overlaps := slices.ContainsFunc(s.Balance, func(b BalancePart) bool { return b.Overlap > 0 })
 	if overlaps {
 		t.Columns = append(t.Columns, Column{Name: "overlap"})

@@ -1,6 +1,8 @@
 package loadview
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,8 +10,50 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/latency"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/requests"
 )
+
+// TestTracedBalance holds that parts are those of the requests in the execution trace, where there is one, and not guesses from what all goroutines did.
+func TestTracedBalance(t *testing.T) {
+	rec, l := loaded(t)
+	s := &serverRun{rec: rec, log: l, to: 100 * time.Millisecond, out: &report.LoadServer{
+		CPU: &report.ServerCPU{Serving: 1e3, Delayed: 5e6}, Waiting: &report.ServerWaiting{Queued: 5e6},
+	}}
+	l.Service.Add(10 * time.Millisecond)
+	s.balance()
+	if !s.out.Traced {
+		t.Fatal("the parts are not those of the trace")
+	}
+	found, err := recording.Once(recording.Execution.In(rec), string(report.RequestWork), requests.Find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want [requests.Whats]time.Duration
+	n := 0
+	for _, r := range found.Requests {
+		if r.To <= int64(s.to) && !r.Begun {
+			n++
+			for what, ns := range r.Split {
+				want[what] += time.Duration(ns)
+			}
+		}
+	}
+	for _, p := range s.out.Balance[:len(s.out.Balance)-2] {
+		what := slices.IndexFunc(want[:], func(d time.Duration) bool { return d/time.Duration(n) == p.Nanos })
+		if what < 0 || requests.What(what).String() != p.What || p.Overlap != 0 {
+			t.Errorf("%+v is no part of the mean of %d requests in the trace", p, n)
+		}
+	}
+	if got := len(s.out.Balance); got < 7 {
+		t.Errorf("there are %d parts: %+v", got, s.out.Balance)
+	}
+	s.out, s.to = &report.LoadServer{CPU: s.out.CPU}, time.Minute
+	if s.balance(); s.out.Traced {
+		t.Error("the parts are those of a trace that is of a part of the run")
+	}
+}
 
 // TestBalance splits the mean service time of 100 µs. The parts and what is unexplained add up to it exactly, and nothing that was
 // measured is lost: what does not fit is overlap.
@@ -23,11 +67,12 @@ func TestBalance(t *testing.T) {
 		doubt   string // part of the only one; "" is none
 	}{
 		{name: "room", cpu: report.ServerCPU{Serving: 60 * us, Delayed: 10 * us},
-			waiting: &report.ServerWaiting{Blocked: 9 * us, Locks: 4 * us, Queued: 5 * us}, want: "60/0 4/0 5/0 5/0 10/0 16/0"},
+			waiting: &report.ServerWaiting{Blocked: 9 * us, Locks: 4 * us, Queued: 5 * us}, want: "60/0 4/0 5/0 31/0"},
+		// Waits of all goroutines and threads are no parts of a request, however long they are.
 		{name: "a core", cpu: report.ServerCPU{Serving: 30 * us, Delayed: 66 * us},
-			waiting: &report.ServerWaiting{Off: true, Queued: 60 * us}, want: "30/0 60/0 10/56 0/0", doubt: "a P and a core, 56us"},
-		{name: "a P", cpu: report.ServerCPU{Serving: 50 * us, Assisting: 10 * us},
-			waiting: &report.ServerWaiting{Off: true, Queued: 70 * us}, want: "40/0 10/0 50/20 0/0", doubt: "a P and a core, 20us"},
+			waiting: &report.ServerWaiting{Off: true, Queued: 60 * us}, want: "30/0 70/0", doubt: "unexplained"},
+		{name: "a P", cpu: report.ServerCPU{Serving: 60 * us, Assisting: 10 * us},
+			waiting: &report.ServerWaiting{Off: true, Queued: 900 * us}, want: "50/0 10/0 40/0"},
 		{name: "two goroutines", cpu: report.ServerCPU{Serving: 70 * us},
 			waiting: &report.ServerWaiting{Blocked: 80 * us}, want: "70/0 0/0 30/50 0/0", doubt: "50us more"},
 		{name: "nearly nothing", cpu: report.ServerCPU{Serving: 1 * us}, want: "1/0 99/0", doubt: "unexplained"},
@@ -68,6 +113,28 @@ func TestBalance(t *testing.T) {
 			}
 		})
 	}
+}
+
+// loaded returns a recording with an execution trace, and an empty log.
+func loaded(t *testing.T) (*recording.Recording, *latency.Log) {
+	t.Helper()
+	trace, err := os.ReadFile("../../../testdata/trace/shop.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, recording.TraceFile), trace, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := recording.WriteManifest(dir, &recording.Manifest{Format: recording.Format, How: recording.Built}); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := recording.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rec.Close() })
+	return rec, &latency.Log{}
 }
 
 // micros is a time in microseconds.

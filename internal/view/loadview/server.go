@@ -11,7 +11,10 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/view/traceview"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 // Names of runtime/metrics.
@@ -408,12 +411,18 @@ func (s *serverRun) grown(kind, typ string) string {
 	return name
 }
 
-// balance splits the mean service time into parts. They are measured independently and can overlap: a part counts as far
-// as the parts before it leave room in the mean service time, and the rest is its overlap. So parts never exceed the whole.
+// balance splits the mean service time into parts: as the requests in the execution trace were spent, if there is one, or into what profiles know
+// of serving goroutines. Waits for a P or a core are measured for all goroutines and threads, so without a trace they are no parts. Parts of profiles
+// are measured independently and can overlap: a part counts as far as the parts before it leave room in the mean service time, and the rest is its
+// overlap. So parts never exceed the whole.
 func (s *serverRun) balance() {
 	mean := s.log.Service.Mean()
 	c := s.out.CPU
-	if c == nil || mean <= 0 {
+	if mean <= 0 {
+		return
+	}
+	split, traced := s.traced()
+	if c == nil && !traced {
 		return
 	}
 	left := mean
@@ -426,36 +435,65 @@ func (s *serverRun) balance() {
 			What: what, Nanos: fits, Share: float64(fits) / float64(mean), Overlap: ns - fits,
 		})
 	}
-	// In the goroutines that serve requests.
-	add("CPU of the serving goroutine", durationOf(c.Serving-c.Assisting))
-	if c.Assisting > 0 {
-		add("helping the garbage collector", durationOf(c.Assisting))
-	}
-	w := s.out.Waiting
-	if w != nil && !w.Off {
-		add("waiting for locks", durationOf(w.Locks))
-		add("waiting for channels and others", durationOf(w.Blocked-w.Locks))
-	}
-	served := overlap
-	// In all goroutines and threads of the process.
-	if w != nil && w.Queued > 0 {
-		add("ready to run, waiting for a P", durationOf(w.Queued))
-	}
-	if c.Delayed > 0 {
-		add("waiting for a core", durationOf(c.Delayed))
+	if s.out.Traced = traced; traced {
+		for what, ns := range split {
+			if ns > 0 {
+				add(requests.What(what).String(), ns)
+			}
+		}
+	} else {
+		add("CPU of the serving goroutine", durationOf(c.Serving-c.Assisting))
+		if c.Assisting > 0 {
+			add("helping the garbage collector", durationOf(c.Assisting))
+		}
+		if w := s.out.Waiting; w != nil && !w.Off {
+			add("waiting for locks", durationOf(w.Locks))
+			add("waiting for channels and others", durationOf(w.Blocked-w.Locks))
+		}
 	}
 	s.out.Balance = append(s.out.Balance,
 		report.BalancePart{What: "unexplained", Nanos: left, Share: float64(left) / float64(mean)},
 		report.BalancePart{What: "mean service time", Nanos: mean, Share: 1})
-	if served > 0 {
-		s.doubt("goroutines that serve requests used or waited %s more per request than the mean service time: they also work after the answer is sent, and several can serve one request at the same time", unit.Time(served))
+	if overlap > 0 {
+		s.doubt("goroutines that serve requests used or waited %s more per request than the mean service time: they also work after the answer is sent, and several can serve one request at the same time", unit.Time(overlap))
 	}
-	if process := overlap - served; process > 0 {
-		s.doubt("of the waits for a P and a core, %s per request is overlap, not time of the mean request: a goroutine waits for a P while the thread that will run it waits for a core, and goroutines that serve no request wait, too", unit.Time(process))
+	switch {
+	case float64(left) <= 0.5*float64(mean):
+	case traced:
+		s.doubt("the unexplained part is time before the server had read the request and after it had answered: on the network, in the kernel, and in hone itself")
+	default:
+		s.doubt("the unexplained part is time ready to run, on the network, in the kernel, in file I/O, asleep, and in hone itself; an execution trace of the run splits it")
 	}
-	if float64(left) > 0.5*float64(mean) {
-		s.doubt("the unexplained part is time on the network, in the kernel, in file I/O, asleep, and in hone itself")
+}
+
+// traced returns how the mean request in the execution trace was spent, if the trace has nearly all requests of the steady time.
+func (s *serverRun) traced() (split [requests.Whats]time.Duration, ok bool) {
+	if s.rec == nil || recording.Execution.In(s.rec) == nil || len(report.NewTraceTimes(s.rec.Traces())) > 0 {
+		return split, false
 	}
+	w := waits.Window{From: int64(s.from), To: int64(s.to)}
+	list, length, err := traceview.FoundIn([]*recording.Recording{s.rec}, report.RequestWork, w)
+	if err != nil || length < w.To-w.From {
+		return split, false
+	}
+	n := int64(0)
+	for i := range list {
+		r := &list[i]
+		if r.From < w.From || r.To > w.To || r.Begun || r.Open {
+			continue
+		}
+		n++
+		for what, ns := range r.Split {
+			split[what] += durationOf(ns)
+		}
+	}
+	if n == 0 || float64(n) < 0.9*s.requests(s.from, s.to) {
+		return split, false
+	}
+	for what := range split {
+		split[what] /= time.Duration(n)
+	}
+	return split, true
 }
 
 func (s *serverRun) next() {

@@ -952,6 +952,7 @@ export interface LoadServer {
   after?: ServerState;
   ended?: ServerState;
   balance?: BalancePart[];
+  balance_traced?: boolean;
   functions?: FunctionCost[];
   functions_left_out?: number;
   library_calls?: FunctionCost[];
