@@ -24,6 +24,7 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/view/profileview"
+	"github.com/hone-perf/hone/internal/view/traceview"
 	"github.com/hone-perf/hone/internal/views"
 )
 
@@ -65,6 +66,11 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request, v *view.View) {
 			}
 		}
 		rep, err := run(v, in, q)
+		var elsewhere *traceview.NoGoroutineError
+		if errors.As(err, &elsewhere) && elsewhere.Near != (query.Span{}) {
+			q.At = elsewhere.Near // users choose a goroutine by its name or its row, also where nothing is painted there
+			rep, err = run(v, in, q)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -249,7 +249,17 @@ func TestPageTrace(t *testing.T) {
 	p.do(chromedp.NavigateBack())
 	p.wait(`(document.querySelector(".story h2")?.innerText ?? "").startsWith("request ")`)
 
+	// A goroutine is chosen by its name, and with keys, also where it is not there at that time: this one has ended after 16ms of 110ms.
+	p.visit("/trace?focus=backgroundRead&limit=1000")
+	p.click(".lane-name .link", "133 net/http")
+	p.wait(`document.querySelector(".story")?.innerText.includes("running for 1.28us") === true`)
+	p.key(kb.ArrowDown)
+	p.wait(`!["goroutine 133", undefined].includes(document.querySelector(".story h2")?.innerText)`)
+	p.key(kb.ArrowUp)
+	p.wait(`document.querySelector(".story")?.innerText.includes("running for 1.28us") === true`)
+
 	// A kind of goroutines alone.
+	p.visit("/trace?at=29ms..52ms")
 	p.click(".lane-name .link", "main.department")
 	p.wait(`document.querySelectorAll('[data-group="goroutines"]').length > 0 && [...document.querySelectorAll('[data-group="goroutines"] .lane-name')].every((n) => n.innerText.includes("main.department"))`)
 	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, lane.X, lane.Y))

@@ -3,9 +3,11 @@ package traceview
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/lanes"
@@ -160,7 +162,10 @@ func lanesFor(list []lanes.Lane) []report.Lane {
 }
 
 // A NoGoroutineError means that a trace, or the window in it, has no goroutine with that number.
-type NoGoroutineError struct{ Arg string }
+type NoGoroutineError struct {
+	Arg  string
+	Near query.Span // a moment nearest to the window at which the trace has it; zero if there is none
+}
 
 func (e *NoGoroutineError) Error() string { return "there is no goroutine " + e.Arg + " at that time" }
 
@@ -175,7 +180,7 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 	}
 	id, err := strconv.ParseInt(q.Arg, 10, 64)
 	if err != nil {
-		return nil, &NoGoroutineError{q.Arg}
+		return nil, &NoGoroutineError{Arg: q.Arg}
 	}
 	out := &report.Goroutine{Ref: in[0].Ref, At: q.At.String(), ID: id, From: w.From, To: w.To, Spans: []report.GoroutineSpan{}, Split: []report.GoroutinePart{}, Notes: x.Notes()}
 	err = x.Read(func(t *exectrace.Trace, names *waits.Names) error {
@@ -185,7 +190,11 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 		return nil, err
 	}
 	if out.Of == 0 {
-		return nil, &NoGoroutineError{q.Arg}
+		near, err := nearest(x, id, w)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &NoGoroutineError{q.Arg, near}
 	}
 	for i := range x.Requests {
 		if r := &x.Requests[i]; r.Goroutine == id && r.To > w.From && r.From < w.To {
@@ -195,6 +204,26 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 	order.Stable(out.Requests, func(a, b report.RequestLine) int { return cmp.Compare(b.Took, a.Took) })
 	out.Requests = rows(out.Requests, 0)
 	return out, nil
+}
+
+// nearest returns the begin of what a goroutine did nearest to a window in which it did nothing, or zero if it did nothing at all.
+func nearest(x *lanes.Index, id int64, w waits.Window) (query.Span, error) {
+	var near query.Span
+	least := int64(math.MaxInt64)
+	walk := &waits.Walk{Index: x.Index, Only: func(other int64) bool { return other == id }}
+	walk.Span = func(s *waits.Span) {
+		if s.Goroutine.ID != id {
+			return
+		}
+		if away := max(w.From-s.To, s.From-w.To); away < least {
+			least, near = away, query.Span{From: time.Duration(s.From), To: time.Duration(s.From + 1)}
+		}
+		if s.From >= w.To {
+			walk.Stop()
+		}
+	}
+	err := x.Read(func(t *exectrace.Trace, _ *waits.Names) error { return walk.Run(t) })
+	return near, err
 }
 
 func goroutineIn(t *exectrace.Trace, names *waits.Names, x *waits.Index, w waits.Window, limit int, out *report.Goroutine) error {

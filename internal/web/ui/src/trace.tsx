@@ -56,7 +56,8 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
   const length = view[1] - view[0];
 
   const reach = (w: Window, how: "push" | "replace") => show(w, all, how, !!data.traces?.length);
-  const zoom = (factor: number, at = cursor >= view[0] && cursor <= view[1] ? cursor : (view[0] + view[1]) / 2, how: "push" | "replace" = "push") =>
+  const here = cursor >= view[0] && cursor <= view[1] ? cursor : (view[0] + view[1]) / 2;
+  const zoom = (factor: number, at = here, how: "push" | "replace" = "push") =>
     reach([at - (at - view[0]) * factor, at + (view[1] - at) * factor], how);
   const pan = (share: number, how: "push" | "replace" = "push") => {
     const by = Math.min(Math.max(share * length, all[0] - view[0]), all[1] - view[1]);
@@ -67,16 +68,15 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
     return view[0] + (Math.min(Math.max(0, e.clientX - r.left - gutter), axis.right) / axis.right) * length;
   };
   const move = (steps: number, extend: boolean) => {
-    const was = cursor < view[0] || cursor > view[1] ? (view[0] + view[1]) / 2 : cursor;
-    const next = Math.min(Math.max(was + (steps * length) / 100, view[0]), view[1]);
-    if (extend) setDraft([draft?.[0] ?? was, next]);
+    const next = Math.min(Math.max(here + (steps * length) / 100, view[0]), view[1]);
+    if (extend) setDraft([draft?.[0] ?? here, next]);
     setCursor(next);
   };
   const chosen = Number(get(state, "ui.g") || 0);
   const row = (by: number) => {
     const i = data.goroutines.findIndex((l) => l.id === chosen);
     const l = data.goroutines[i < 0 ? (by > 0 ? 0 : data.goroutines.length - 1) : Math.min(Math.max(0, i + by), data.goroutines.length - 1)];
-    if (l) select(l.id, cursor >= view[0] && cursor <= view[1] ? cursor : (view[0] + view[1]) / 2);
+    if (l) select(l.id, here);
   };
   const keys: Keys = {
     ArrowLeft: (e) => move(-1, e.shiftKey),
@@ -204,7 +204,7 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
             </div>
           ))}
         </section>
-        {lanes("Goroutines", "goroutines", data.goroutines, (l) => <><b>{l.id}</b> {l.name}</>, data.goroutines.length < data.of_goroutines && (
+        {lanes("Goroutines", "goroutines", data.goroutines, (l) => <button class="link" tabIndex={-1} onClick={() => select(l.id, here)}><b>{l.id}</b> {l.name}</button>, data.goroutines.length < data.of_goroutines && (
           <>the most active {count(data.goroutines.length)} of {count(data.of_goroutines)} <button class="small" onClick={() => go(put(current(), "limit", String(Math.min(1000, 2 * data.goroutines.length))))}>show more</button></>
         ))}
         {cursor >= view[0] && cursor <= view[1] && <div class="cursor" style={{ left: left(cursor) }} />}
