@@ -50,19 +50,32 @@ func TestPageServerStopped(t *testing.T) {
 	p.visit("/flame")
 	stop()
 
-	// Zooming is done with what is there, a filter is not.
+	// Zooming is done with what is there.
 	p.point(0.2, 2, 2)
 	p.wait(`document.querySelector(".away") !== null`)
 	p.settled()
 	p.wait(`document.querySelector(".breadcrumb li:nth-child(2)") !== null`)
-	p.key("f")
-	p.wait(`document.querySelector(".pill") !== null`)
-	p.settled()
 	if n := p.colors(); n < 4 {
 		t.Errorf("the picture has %d colors", n)
 	}
 	if got := p.text(".problem"); got != "" {
 		t.Errorf("in the place of the picture is %q", got)
+	}
+	// A filter and a metric are not, and what is there is not shown as theirs.
+	p.key("f")
+	p.wait(`document.querySelector(".pill") !== null && document.querySelector(".problem") !== null && document.querySelector("main canvas") === null`)
+	p.do(chromedp.NavigateBack())
+	p.wait(`document.querySelector(".pill") === null && document.querySelector(".problem") === null`)
+	eval[bool](p, `(() => { const s = document.querySelector(".pick.narrow select"); s.value = "samples"; return s.dispatchEvent(new Event("change", { bubbles: true })); })()`)
+	p.wait(`location.search.includes("metric=samples") && document.querySelector(".problem") !== null`)
+	if n := eval[int](p, `document.querySelectorAll("main canvas").length`); n > 0 {
+		t.Error("the picture of one metric is below the name of another one")
+	}
+	p.do(chromedp.NavigateBack())
+	p.wait(`location.search.includes("root=") && document.querySelector(".problem") === null`)
+	p.settled()
+	if n := p.colors(); n < 4 {
+		t.Errorf("going back from another metric, the picture has %d colors", n)
 	}
 	for _, want := range []string{"Hone web does not answer", "has stopped", "stays as it was", "Start hone web again, and open the address that it prints"} {
 		if got := p.text(".away"); !strings.Contains(got, want) {
@@ -79,7 +92,6 @@ func TestPageServerStopped(t *testing.T) {
 	if got := p.text(".problem"); !strings.Contains(got, "open the address that it prints") || strings.Contains(got, "Remove all filters") {
 		t.Errorf("a view that was not asked for says %q", got)
 	}
-	p.do(chromedp.NavigateBack())
 	p.do(chromedp.NavigateBack())
 	p.wait(`location.pathname === "/flame" && location.search.includes("root=") && document.querySelector(".problem") === null`)
 	p.settled()

@@ -134,6 +134,22 @@ export function peek<T>(path: string, pairs: Pair[]): T | undefined {
 // it back: the server should not be busy with what may never be wanted.
 let coming: { key: string; got: Promise<unknown>; stop: AbortController } | undefined;
 
+// What says which part of an answer is in sight. The page zooms into what it has, so an answer about another part still stands.
+const parts: Record<string, Set<string>> = {
+  "/api/lanes": new Set(["at", "limit"]),
+  "/api/timeline": new Set(["at"]),
+};
+const usualParts = new Set(["root", "depth", "limit", "min"]);
+
+/** stands tells whether what answers one question is true of another one, as far as it goes. */
+function stands(answered: string, asked: string): boolean {
+  const subject = (key: string): string => {
+    const [path, query = ""] = key.split("?", 2);
+    return path + queryString(parse("", query).pairs.filter(([k]) => !(parts[path] ?? usualParts).has(k)));
+  };
+  return subject(answered) === subject(asked);
+}
+
 /** useAnswer asks path for T. Without a path nothing is asked. */
 export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json" | "text" = "json"): Answer<T> {
   const { api } = useApp();
@@ -188,8 +204,8 @@ export function useAnswer<T>(path: string, pairs: Pair[], delay = 0, kind: "json
             const error = e instanceof Failure ? e : new Failure(String(e));
             lost.current = error.away ? key : "";
             attend(error.away ? error : undefined);
-            // What was there before stays where nobody answers.
-            setAnswer((a) => ({ ...a, error: error.away && a.data !== undefined ? undefined : error, waiting: false }));
+            // Where nobody answers, what was there before stays, unless the page now says that it is of something else.
+            setAnswer((a) => ({ ...a, error: error.away && a.data !== undefined && stands(a.for, key) ? undefined : error, waiting: false }));
           },
         )
         .finally(() => busy(-1));

@@ -37,7 +37,7 @@ function OneFlame() {
   const share = app.api.embedded ? 0 : recordingOf(app)?.first ?? 0;
   const { data: answer, error, waiting } = useFirst<Flame>("/api/flame", question(app), share, pictured(app));
   // Where nobody answers, what was sent of the whole is worth a look closer.
-  const data = answer ?? (error?.away ? peek<Flame>("/api/flame", question({ ...app, state: put(state, "root", "") })) : undefined);
+  const data = error?.away && !waiting ? peek<Flame>("/api/flame", question({ ...app, state: put(state, "root", "") })) : answer;
   const model = useMemo(() => data && decode(data), [data]);
   if (error && !waiting && !(error.away && data)) return <Problem error={error} />;
   if (!data || !model) return <div class="blank" aria-busy="true" />;

@@ -170,7 +170,7 @@ function Away() {
   if (!away) return null;
   return (
     <div class="away" role="alert">
-      <p><b>{sentence(away.message)}</b> What is shown here stays as it was; new views, filters and details need a server.</p>
+      <p><b>{sentence(away.message)}</b> What was shown here stays as it was, and Back returns to it; other recordings, metrics, views, filters and details need a server.</p>
       <p>{sentence(away.hint)} <button class="small" onClick={() => void tryAgain(api)}>Try again</button></p>
     </div>
   );
