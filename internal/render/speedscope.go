@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -19,21 +20,9 @@ func Speedscope(w io.Writer, r report.Report, _ Options) error {
 	out := bufio.NewWriter(w)
 	numbers := make(map[string]int)
 	var names []string
-	var weights []int64
-	end := int64(0)
-	out.WriteString(`{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"hone","profiles":[{"type":"sampled","name":`)
-	out.Write(quoted(f.Metric))
-	out.WriteString(`,"unit":`)
-	out.Write(quoted(speedscopeUnit(f.Unit)))
-	out.WriteString(`,"startValue":0,"samples":[`)
-	for s := range f.Each {
-		if s.Value <= 0 {
-			continue // the format has no negative values
-		}
-		if len(weights) > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteByte('[')
+	var buf []byte
+	sample := func(s *report.FoldedStack) []byte {
+		buf = append(buf[:0], '[')
 		for i, name := range s.Frames {
 			n, ok := numbers[name]
 			if !ok {
@@ -42,22 +31,59 @@ func Speedscope(w io.Writer, r report.Report, _ Options) error {
 				names = append(names, name)
 			}
 			if i > 0 {
+				buf = append(buf, ',')
+			}
+			buf = strconv.AppendInt(buf, int64(n), 10)
+		}
+		return append(buf, ']')
+	}
+	begin := func(name string) {
+		out.WriteString(`{"type":"sampled","name":`)
+		out.Write(quoted(name))
+		out.WriteString(`,"unit":`)
+		out.Write(quoted(speedscopeUnit(f.Unit)))
+		out.WriteString(`,"startValue":0,"samples":[`)
+	}
+	end := func(weights []int64) {
+		sum := int64(0)
+		out.WriteString(`],"weights":[`)
+		for i, v := range weights {
+			if i > 0 {
 				out.WriteByte(',')
 			}
-			out.WriteString(strconv.Itoa(n))
+			out.WriteString(strconv.FormatInt(v, 10))
+			sum += v
 		}
-		out.WriteByte(']')
-		weights = append(weights, s.Value)
-		end += s.Value
+		out.WriteString(`],"endValue":` + strconv.FormatInt(sum, 10) + `}`)
 	}
-	out.WriteString(`],"weights":[`)
-	for i, v := range weights {
-		if i > 0 {
-			out.WriteByte(',')
+	var weights, below []int64
+	var negative bytes.Buffer // samples; the format has no negative values, so they are a profile of their own
+	out.WriteString(`{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"hone","profiles":[`)
+	begin(f.Metric)
+	for s := range f.Each {
+		switch {
+		case s.Value > 0:
+			if len(weights) > 0 {
+				out.WriteByte(',')
+			}
+			out.Write(sample(s))
+			weights = append(weights, s.Value)
+		case s.Value < 0:
+			if len(below) > 0 {
+				negative.WriteByte(',')
+			}
+			negative.Write(sample(s))
+			below = append(below, -s.Value)
 		}
-		out.WriteString(strconv.FormatInt(v, 10))
 	}
-	out.WriteString(`],"endValue":` + strconv.FormatInt(end, 10) + `}],"shared":{"frames":[`)
+	end(weights)
+	if len(below) > 0 {
+		out.WriteByte(',')
+		begin(f.Metric + ", what is below zero")
+		out.Write(negative.Bytes())
+		end(below)
+	}
+	out.WriteString(`],"shared":{"frames":[`)
 	for i, name := range names {
 		if i > 0 {
 			out.WriteByte(',')

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,15 @@ func TestPageSideBySide(t *testing.T) {
 	p.point(0.75, 0, 0) // right of what half as much takes
 	if got := p.text(".panel h2"); got == "under the pointer" {
 		t.Error("with one scale, the smaller picture still fills its place")
+	}
+	// Files that have no place for a base are of one side, and say so.
+	p.click("summary", "Download")
+	p.wait(`document.querySelectorAll(".menu a[download]").length > 5`)
+	for _, format := range []string{"pprof", "pprof-filtered", "folded", "speedscope"} {
+		link := eval[[]string](p, fmt.Sprintf(`(() => { const a = [...document.querySelectorAll(".menu a")].find((a) => new URL(a.href).pathname === "/download/%s"); return [a.innerText, a.getAttribute("href")]; })()`, format))
+		if !strings.Contains(link[0], "only of p0.pb.gz") || strings.Contains(link[1], "base=") {
+			t.Errorf("the file %s is offered as %q from %s", format, link[0], link[1])
+		}
 	}
 	// Zooming is for both; where there is no such call, it says so.
 	p.visit("/flame?base=p1.pb.gz&ui.side=yes&root=main.main;main.gone")

@@ -133,22 +133,25 @@ function describe({ program, ref }: Recording, all: Recording[]): string {
   return program && !name.includes(program) ? `${program} · ${name}` : name;
 }
 
-const downloads: [format: string, doc: string][] = [
-  ["hone", "the recording, with all that is in it (.hone)"],
-  ["pprof", "profile as loaded (.pb.gz)"],
-  ["pprof-filtered", "profile as filtered (.pb.gz)"],
-  ["html", "these tabs as one page, which needs no server (.html)"],
-  ["svg", "flame graph (.svg)"],
-  ["png", "flame graph (.png)"],
-  ["folded", "stacks as text, for flamegraph.pl and similar tools (.txt)"],
-  ["speedscope", "stacks for speedscope.app (.json)"],
-  ["csv", "this view as a table (.csv)"],
-  ["json", "this view as data (.json)"],
-  ["markdown", "this view for a ticket (.md)"],
-  ["spans", "all spans as a table (.csv)"],
-  ["parquet", "all spans, for SQL (.parquet)"],
-  ["perfetto", "all spans, for ui.perfetto.dev (.pftrace)"],
+const downloads: [format: string, doc: string, ending: string][] = [
+  ["hone", "the recording, with all that is in it", ".hone"],
+  ["pprof", "profile as loaded", ".pb.gz"],
+  ["pprof-filtered", "profile as filtered", ".pb.gz"],
+  ["html", "these tabs as one page, which needs no server", ".html"],
+  ["svg", "flame graph", ".svg"],
+  ["png", "flame graph", ".png"],
+  ["folded", "stacks as text, for flamegraph.pl and similar tools", ".txt"],
+  ["speedscope", "stacks for speedscope.app", ".json"],
+  ["csv", "this view as a table", ".csv"],
+  ["json", "this view as data", ".json"],
+  ["markdown", "this view for a ticket", ".md"],
+  ["spans", "all spans as a table", ".csv"],
+  ["parquet", "all spans, for SQL", ".parquet"],
+  ["perfetto", "all spans, for ui.perfetto.dev", ".pftrace"],
 ];
+
+// Formats that have no place for what something is compared with.
+const ofOneSide = new Set(["hone", "pprof", "pprof-filtered", "folded", "speedscope"]);
 
 const tables = new Set(["csv", "json", "markdown"]);
 const spans = new Set(["spans", "parquet", "perfetto"]); // of execution traces
@@ -172,7 +175,7 @@ function Download() {
     const arg = get(app.state, "arg");
     const own = written[app.state.view];
     const view = spans.has(format) ? "spans" : table ? (ofFunction.has(own) && arg === "" ? "top" : own) : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : format === "html" ? app.state.view : "";
-    const grammar = view === "graph" ? "dot" : format === "html" ? "flame" : view || "flame";
+    const grammar = view === "graph" ? "dot" : format === "html" ? "flame" : view || (ofOneSide.has(format) ? "folded" : "flame");
     const picture = grammar === "flame" && !table && get(app.state, "base") !== "" && get(app.state, "ui.gone") !== "no";
     const extra: Pair[] = [...(view ? [["view", view] as Pair] : []), ...(picture ? [["gone", "true"] as Pair] : [])];
     const question = asked(app, grammar, ["arg", ofFunction.has(view) ? arg : ""]).filter(([k]) => (k !== "root" || grammar === "flame") && (k !== "metric" || view !== "goroutines"));
@@ -184,11 +187,13 @@ function Download() {
     if (format === "csv" && app.state.view === "trace") return false; // lanes are no table, and spans are
     return tables.has(format) ? app.state.view in written : profiled(app);
   };
+  const ref = recordingOf(app)?.ref ?? "";
+  const said = (format: string, doc: string): string => doc + (baseOf(app) !== "" && ofOneSide.has(format) ? `, only of ${shortest(ref, app.session.recordings)}` : "");
   return (
     <details class="menu" ref={menu} onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title="download"><Icon name="download" /><span class="wide">Download</span></summary>
       <ul>
-        {open && downloads.filter(([format]) => offered(format)).map(([format, doc]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{doc}</a></li>)}
+        {open && downloads.filter(([format]) => offered(format)).map(([format, doc, ending]) => <li><a href={link(format)} download onClick={() => { menu.current!.open = false; }}>{said(format, doc)} ({ending})</a></li>)}
       </ul>
     </details>
   );
