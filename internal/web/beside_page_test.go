@@ -40,6 +40,17 @@ func TestPageSideBySide(t *testing.T) {
 	if got := p.text(".panel h2"); got == "under the pointer" {
 		t.Error("with one scale, the smaller picture still fills its place")
 	}
+	// Normalized, what was before is scaled to the total of what is now, as the heading says.
+	p.visit("/diff?base=p1.pb.gz&ui.side=yes&normalize=true")
+	if got := p.text(".pair"); !strings.Contains(got, "before p1.pb.gz 400") || !strings.Contains(got, "after p0.pb.gz 400") {
+		t.Errorf("normalized, the pictures are called %q", got)
+	}
+	if got := p.text(".panel"); !strings.Contains(got, "cum before\n400") || !strings.Contains(got, "change\n0") {
+		t.Errorf("normalized, the panel says %q", got)
+	}
+	if got := p.text(".diff .headline"); strings.Contains(got, "Boxes are as wide") {
+		t.Errorf("above two pictures it says how wide the boxes of one are: %q", got)
+	}
 	// Files that have no place for a base are of one side, and say so.
 	p.click("summary", "Download")
 	p.wait(`document.querySelectorAll(".menu a[download]").length > 5`)

@@ -63,6 +63,21 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// before answers with the flame graph of the base alone, for pages that show it beside what is compared with it.
+func (s *Server) before(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, "flame", func(in []*recording.Recording, q query.Query) (any, error) {
+		in, q, err := profileview.Base(in, q)
+		if err != nil {
+			return nil, err
+		}
+		flames, err := s.flames(in, q)
+		if err != nil {
+			return nil, err
+		}
+		return flames.Flame(painted(q))
+	})
+}
+
 // mostCalls is how many calls a page gets of a call tree unless it asks for more; what somebody opens it asks for.
 const mostCalls = 2000
 

@@ -210,6 +210,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /assets/{name}", s.asset)
 	mux.HandleFunc("GET /api/session", s.whenOpen(s.session))
 	mux.HandleFunc("GET /api/flame", s.whenOpen(s.flame))
+	mux.HandleFunc("GET /api/before", s.whenOpen(s.before))
 	mux.HandleFunc("GET /api/calltree", s.whenOpen(s.callTree))
 	mux.HandleFunc("GET /api/sandwich", s.whenOpen(s.sandwich))
 	mux.HandleFunc("GET /api/search", s.whenOpen(s.search))

@@ -1,10 +1,12 @@
 package profileview
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hone-perf/hone/internal/calls"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -27,4 +29,32 @@ func Subtract(in []*recording.Recording, normalize bool) ([]*recording.Recording
 		by += ", normalized"
 	}
 	return []*recording.Recording{in[0].WithProfile(p, by)}, nil
+}
+
+// Base returns the base of a comparison by itself, and the question about it. If q normalizes, it is scaled to the total of what is compared
+// with it.
+func Base(in []*recording.Recording, q query.Query) ([]*recording.Recording, query.Query, error) {
+	if len(in) != 2 {
+		return nil, q, errors.New("nothing to compare with: give a base")
+	}
+	p, base := in[0].Profile, in[1].Profile
+	by := "base of " + in[0].Key() + " " + q.URL()
+	var err error
+	if len(q.BaseTags) > 0 {
+		if base, p, q.Steps, err = labeled(base, p, q); err != nil {
+			return nil, q, err
+		}
+	}
+	if q.Normalize {
+		s, err := sidesOf(base, p, q)
+		if err != nil {
+			return nil, q, fmt.Errorf("comparing %s with %s: %w", in[0].Ref, in[1].Ref, err)
+		}
+		now, was := calls.Measure{Profile: p, Type: s.afterType}.Total(), calls.Measure{Profile: base, Type: s.beforeType}.Total()
+		if now != 0 && was != 0 {
+			base = base.Divide(float64(was) / float64(now)) // unlike Scale, it keeps the sum
+		}
+	}
+	q.Base, q.BaseTags, q.Normalize = nil, nil, false
+	return []*recording.Recording{in[1].WithProfile(base, by)}, q, nil
 }

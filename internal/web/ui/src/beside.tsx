@@ -59,7 +59,8 @@ export function SideBySide() {
   const ref = get(state, "ref") || session.recordings[0]?.ref || "";
   const question = (of: string): Pair[] => [["ref", of], ...asked(app, "flame").filter(([k]) => k !== "ref" && k !== "base" && k !== "base-tag" && k !== "normalize" && k !== "gone")];
   const mine = useAnswer<Flame>("/api/flame", question(ref));
-  const other = useAnswer<Flame>("/api/flame", withBaseTags(question(base), state.pairs));
+  const normal = get(state, "normalize") !== "";
+  const other = useAnswer<Flame>(normal ? "/api/before" : "/api/flame", normal ? asked(app, "flame").filter(([k]) => k !== "gone") : withBaseTags(question(base), state.pairs));
   const after = useSide(mine, ref);
   const before = useSide(other, base);
   const failed = [mine, other].find((a) => a.error && !a.waiting && !a.data);

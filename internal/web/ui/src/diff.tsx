@@ -3,6 +3,7 @@
 import { nameOf, shortest } from "./names";
 import { Diff, DiffRow } from "./api";
 import { asked, baseOf, useAnswer, useApp } from "./data";
+import { besideBase } from "./beside";
 import { FlameView, Toggle } from "./flame";
 import { count, growth, signed, unitOf, value } from "./format";
 import { Message, Named, Notes, Problem } from "./parts";
@@ -60,7 +61,7 @@ export function DiffView() {
           {normal
             ? "Before is scaled to the total of after: what is compared is shares, not amounts."
             : "Amounts are compared as they were recorded: a longer recording has more of everything."}
-          {" "}The base is <code title={base}>{shortest(base, session.recordings)}</code>. Boxes are as wide as they are now, or were before where they are gone.
+          {" "}The base is <code title={base}>{shortest(base, session.recordings)}</code>.{!besideBase(app) && " Boxes are as wide as they are now, or were before where they are gone."}
         </p>
       </div>
       <FlameView />
