@@ -86,7 +86,7 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 
 // keysOf returns the settings that a view has flags for. Views with a metric can subtract a base.
 func keysOf(v *view.View) []string {
-	if v.NeedsBase || v.Compares || !v.Uses.Has("metric") {
+	if v.NeedsBase || v.Uses.Has("base") || !v.Uses.Has("metric") {
 		return v.Uses.List()
 	}
 	return append(v.Uses.List(), "base", "normalize")

@@ -51,6 +51,19 @@ func TestPageSideBySide(t *testing.T) {
 	if got := p.text(".diff .headline"); strings.Contains(got, "Boxes are as wide") {
 		t.Errorf("above two pictures it says how wide the boxes of one are: %q", got)
 	}
+	// A view of one side says that it is one.
+	p.visitTab("Tags")
+	if got := p.text(".one-side"); got != "This view shows only p0.pb.gz, and not the base p1.pb.gz." {
+		t.Errorf("the tags say of the base: %q", got)
+	}
+	p.visitTab("Graph")
+	p.wait(`document.querySelector(".graph")?.shadowRoot?.querySelector("svg g") != null`)
+	if got := p.text(".one-side"); got != "The graph shows what changed: p0.pb.gz minus the base p1.pb.gz." {
+		t.Errorf("the graph says of the base: %q", got)
+	}
+	if got := eval[string](p, `document.querySelector(".graph").shadowRoot.textContent`); !strings.Contains(got, "new minus base") {
+		t.Errorf("the graph of the difference is %q", got)
+	}
 	// Files that have no place for a base are of one side, and say so.
 	p.click("summary", "Download")
 	p.wait(`document.querySelectorAll(".menu a[download]").length > 5`)

@@ -105,6 +105,9 @@ func savedAnswer(v *view.View, thin func(report.Report), in []*recording.Recordi
 			return nil, err
 		}
 	}
+	if !v.Uses.Has("base") {
+		in = in[:1] // pages say so
+	}
 	rep, err := run(v, in, q)
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ var Views = []view.View{
 		Doc:      "Write the call graph for Graphviz",
 		Pictures: []string{"svg", "png"},
 		Examples: []string{"dot limit=40", "dot call-tree focus=json"},
-		Uses:     "ref metric at " + filters + " " + frames + " sort limit min min-edge mean positive call-tree " + values + " " + paths,
+		Uses:     "ref metric at " + filters + " " + frames + " sort limit min min-edge mean positive call-tree " + values + " " + paths + " base normalize",
 		Run:      Graph,
 	},
 	{

@@ -68,6 +68,7 @@ export function asked(app: App, view: string, ...extra: Pair[]): Pair[] {
   // What narrows a picture or a ranking would make the numbers of these incomplete.
   if (view === "search" || view === "sandwich") for (const k of ["root", "limit", "min"]) uses.delete(k);
   if (view === "list") uses.delete("by");
+  if (get(app.state, "base-tag") !== "" && !uses.has("base-tag")) uses.delete("base"); // it would be the same
   const set = new Set(extra.map(([k]) => k));
   const ref = get(app.state, "ref");
   const pairs = app.state.pairs.filter(([k]) => uses.has(k) && !set.has(k) && !k.startsWith("ui."));

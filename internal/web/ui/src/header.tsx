@@ -1,7 +1,7 @@
 // What stands above every view: what is looked at, the views, and the filters that were applied.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { asked, baseOf, expectCallers, lasting, metricOf, profiled, recordingOf, shows, useAnswer, useApp, useExpected } from "./data";
+import { App, asked, baseOf, expectCallers, lasting, metricOf, profiled, recordingOf, shows, useAnswer, useApp, useExpected } from "./data";
 import { Check, Failure, Recording } from "./api";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
@@ -49,8 +49,11 @@ export const views: View[] = [
   { name: "traces", title: "Traces", needs: "/api/traces", of: "traces" },
 ];
 
-// Views that show what was before beside what is now.
-const besides = new Set(["overview", "flame", "calltree", "sandwich", "top", "source", "diff"]);
+/** compares tells whether a view shows what something is compared with, too. */
+export function compares({ session, state }: App, view: string): boolean {
+  const of = views.find((v) => v.name === view)?.of;
+  return session.views.some((v) => v.name === of && v.uses.includes(get(state, "base-tag") === "" ? "base" : "base-tag"));
+}
 
 /** switched returns s about another recording, without what that does not have. */
 function switched(s: State, rec: Recording): State {
@@ -104,7 +107,7 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
       </label>}
       {!ofFleet && profiled(app) && (others.length > 0 || base !== "") && (
         <label class="pick narrow"><span class="hidden">Compare with</span>
-          <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || besides.has(state.view) ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
+          <select value={base} onChange={(e) => go(put(put(e.currentTarget.value === "" || compares(app, state.view) ? state : to(state, "diff"), "base", e.currentTarget.value), "root", ""))} disabled={api.embedded}>
             <option value="" selected={base === ""}>compare with…</option>
             {base !== "" && base === ref && <option value={base} selected>against other labels</option>}
             {others.map((r) => <option value={r.ref} selected={r.ref === base} title={r.ref}>against {shortest(r.ref, recordings)}</option>)}

@@ -5,16 +5,17 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure, Session, connect } from "./api";
 import { CallTreeView } from "./calltree";
 import { BenchView, CompareView } from "./compare";
-import { App, AppContext, profiled, recordingOf, timed, tryAgain, useAway, useBusy } from "./data";
+import { App, AppContext, baseOf, profiled, recordingOf, timed, tryAgain, useAway, useBusy } from "./data";
 import { DiffView } from "./diff";
 import { EventsView, ShelfView } from "./events";
 import { FlameView } from "./flame";
 import { FlameChartView } from "./flamechart";
 import { GoroutinesView } from "./goroutines";
 import { GraphView } from "./graph";
-import { Header, Pills, Tabs, views as allViews } from "./header";
+import { Header, Pills, Tabs, compares, views as allViews } from "./header";
 import { HeatView } from "./heat";
 import { giveBack, useKeys } from "./keys";
+import { shortest } from "./names";
 import { TagsView, TracesView } from "./labels";
 import { OverviewView } from "./overview";
 import { LoadView } from "./load";
@@ -119,6 +120,7 @@ function Page() {
         <Tabs />
         {!ofStore[view] && <Pills />}
         <Away />
+        {!ofStore[view] && <OneSide app={app} />}
         {view !== "timeline" && timed(app) && !api.embedded && <Strip />}
         <main id={"view-" + view} data-view={view} tabIndex={-1}>
           <Guard of={queryString([["view", view], ...now.pairs])}>
@@ -174,6 +176,19 @@ function Away() {
       <p>{sentence(away.hint)} <button class="small" onClick={() => void tryAgain(api)}>Try again</button></p>
     </div>
   );
+}
+
+/** OneSide says what a view that has no place for two sides shows of a comparison. */
+function OneSide({ app }: { app: App }) {
+  const { recordings } = app.session;
+  const base = baseOf(app);
+  const ref = recordingOf(app)?.ref ?? "";
+  const view = app.state.view;
+  if (base === "" || (compares(app, view) && view !== "graph")) return null;
+  const names = [ref, base].map((r) => <code title={r}>{shortest(r, recordings)}</code>);
+  if (compares(app, view)) return <p class="quiet one-side">The graph shows what changed: {names[0]} minus the base {names[1]}.</p>;
+  if (base === ref) return <p class="quiet one-side">This view shows only what the filters select, and not the labels that it is compared with.</p>;
+  return <p class="quiet one-side">This view shows only {names[0]}, and not the base {names[1]}.</p>;
 }
 
 function sentence(text: string): string {
