@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/gclog"
@@ -51,6 +52,20 @@ func (s *Series) At(name string, i int) (float64, bool) {
 		return 0, false
 	}
 	return col[i], true
+}
+
+// On returns the value of a metric at a time, and whether it is known. Between two measurements, it lies on the line that joins them.
+func (s *Series) On(name string, t time.Duration) (float64, bool) {
+	i, found := slices.BinarySearch(s.Times, t)
+	if found {
+		return s.At(name, i)
+	}
+	a, okA := s.At(name, i-1)
+	b, okB := s.At(name, i)
+	if !okA || !okB {
+		return 0, false
+	}
+	return a + (b-a)*float64(t-s.Times[i-1])/float64(s.Times[i]-s.Times[i-1]), true
 }
 
 // readSeries returns the metrics in a recording.

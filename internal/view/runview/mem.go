@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -43,36 +44,40 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	rec := in[0]
 	held := s.Values(recording.ProcessRSS) == nil && s.Values(metricTotal) != nil // a server has no other metric
-	whole := func(i int) (float64, bool) {
+	whole := func(t time.Duration) (float64, bool) {
 		if !held {
-			return s.At(recording.ProcessRSS, i)
+			return s.On(recording.ProcessRSS, t)
 		}
-		total, ok := s.At(metricTotal, i)
-		released, _ := s.At(metricReleased, i)
+		total, ok := s.On(metricTotal, t)
+		released, _ := s.On(metricReleased, t)
 		return total - released, ok
 	}
-	last, peak := -1, -1
-	for i, t := range s.Times {
-		rss, ok := whole(i)
-		if !ok || q.At != (query.Span{}) && !q.At.Holds(t) {
+	var last, peak time.Duration
+	var end, most float64
+	some := false
+	for _, t := range moments(s.Times, q.At) {
+		rss, ok := whole(t)
+		if !ok {
 			continue
 		}
-		last = i
-		if was, _ := whole(max(peak, 0)); peak < 0 || rss > was {
-			peak = i
+		last, end = t, rss
+		if !some || rss > most {
+			peak, most = t, rss
 		}
+		some = true
 	}
-	if last < 0 {
+	if !some {
 		return nil, fmt.Errorf("%s does not say how much memory was resident%s", rec.Ref, when(q.At))
 	}
-	at := func(name string, i int) int64 {
-		v, _ := s.At(name, i)
+	at := func(name string, t time.Duration) int64 {
+		v, _ := s.On(name, t)
 		return int64(v)
 	}
-	end, _ := whole(last)
-	most, _ := whole(peak)
 	out := &report.Mem{
-		Ref: rec.Ref, End: s.Times[last], Peak: s.Times[peak], RSS: int64(end), AtPeak: int64(most), Held: held, Notes: hint.Said(s.Notes...),
+		Ref: rec.Ref, End: last, Peak: peak, RSS: int64(end), AtPeak: int64(most), Held: held, Notes: hint.Said(s.Notes...),
+	}
+	if i, measured := slices.BinarySearch(s.Times, last); !measured && s.Times[i]-last >= late {
+		out.Notes.Add(fmt.Sprintf("nothing was measured at %s: values lie between those of %s and %s", unit.Time(last), unit.Time(s.Times[i-1]), unit.Time(s.Times[i])))
 	}
 	if held {
 		note := "resident memory is unknown: this is the memory that Go got from the system and did not return"
@@ -84,7 +89,7 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if s.Values(metricTotal) == nil {
 		out.Notes.Add("only a recorder inside the program knows what memory is used for: record it with ", hint.Ask("record", "PACKAGE"))
 	} else {
-		out.Rows = memRows(func(use func(int) int64) (int64, int64) { return use(last), use(peak) }, at, whole)
+		out.Rows = memRows(func(use func(time.Duration) int64) (int64, int64) { return use(last), use(peak) }, at, whole)
 	}
 	if limit := at(metricLimit, last); limit > 0 && limit < math.MaxInt64/2 {
 		out.Limits = append(out.Limits, report.MemLimit{Name: "GOMEMLIMIT", Bytes: limit})
@@ -130,29 +135,48 @@ func when(at query.Span) string {
 	return " in " + at.String()
 }
 
+// moments returns the times of the measurements in a range, and its ends where these lie between two measurements.
+func moments(times []time.Duration, at query.Span) []time.Duration {
+	if at == (query.Span{}) {
+		return times
+	}
+	var out []time.Duration
+	for i, t := range times {
+		for _, end := range []time.Duration{at.From, at.To} {
+			if i > 0 && times[i-1] < end && end < t {
+				out = append(out, end)
+			}
+		}
+		if t >= at.From && (at.To == 0 || t <= at.To) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // memRows breaks down resident memory.
-func memRows(both func(use func(int) int64) (int64, int64), at func(string, int) int64, whole func(int) (float64, bool)) []report.MemRow {
+func memRows(both func(use func(time.Duration) int64) (int64, int64), at func(string, time.Duration) int64, whole func(time.Duration) (float64, bool)) []report.MemRow {
 	var rows []report.MemRow
-	add := func(part bool, use, doc string, f func(int) int64) {
+	add := func(part bool, use, doc string, f func(time.Duration) int64) {
 		end, peak := both(f)
 		if end != 0 || peak != 0 {
 			rows = append(rows, report.MemRow{Use: use, Doc: doc, End: end, AtPeak: peak, Part: part})
 		}
 	}
-	sum := func(names ...string) func(int) int64 {
-		return func(i int) int64 {
+	sum := func(names ...string) func(time.Duration) int64 {
+		return func(t time.Duration) int64 {
 			n := int64(0)
 			for _, name := range names {
-				n += at(name, i)
+				n += at(name, t)
 			}
 			return n
 		}
 	}
 	add(false, "objects", "on the heap", sum(metricObjects))
-	if live, _ := both(func(i int) int64 { return at(recording.HeapLive, i) }); live > 0 {
-		add(true, "live", "as of the last collection", func(i int) int64 { return min(at(recording.HeapLive, i), at(metricObjects, i)) })
+	if live, _ := both(func(t time.Duration) int64 { return at(recording.HeapLive, t) }); live > 0 {
+		add(true, "live", "as of the last collection", func(t time.Duration) int64 { return min(at(recording.HeapLive, t), at(metricObjects, t)) })
 		add(true, "newer or dead", "allocated since the last collection, or not yet swept; GOGC and GOMEMLIMIT limit it",
-			func(i int) int64 { return max(0, at(metricObjects, i)-at(recording.HeapLive, i)) })
+			func(t time.Duration) int64 { return max(0, at(metricObjects, t)-at(recording.HeapLive, t)) })
 	}
 	add(false, "unused", "in spans of the heap, between objects", sum(metricUnused))
 	add(false, "free", "kept for heap growth; returned to the system gradually", sum(metricFree))
@@ -161,12 +185,12 @@ func memRows(both func(use func(int) int64) (int64, int64), at func(string, int)
 		"/memory/classes/metadata/mcache/free:bytes", "/memory/classes/metadata/mcache/inuse:bytes",
 		"/memory/classes/metadata/mspan/free:bytes", "/memory/classes/metadata/mspan/inuse:bytes",
 		"/memory/classes/metadata/other:bytes", "/memory/classes/other:bytes", "/memory/classes/profiling/buckets:bytes"))
-	other := func(i int) int64 {
-		all, _ := whole(i)
-		return int64(all) - (at(metricTotal, i) - at(metricReleased, i))
+	other := func(t time.Duration) int64 {
+		all, _ := whole(t)
+		return int64(all) - (at(metricTotal, t) - at(metricReleased, t))
 	}
-	add(false, "not of Go", "the program's code, C, mapped files", func(i int) int64 { return max(0, other(i)) })
-	add(false, "untouched", "of the above, not yet backed by memory", func(i int) int64 { return min(0, other(i)) })
+	add(false, "not of Go", "the program's code, C, mapped files", func(t time.Duration) int64 { return max(0, other(t)) })
+	add(false, "untouched", "of the above, not yet backed by memory", func(t time.Duration) int64 { return min(0, other(t)) })
 	return rows
 }
 

@@ -87,14 +87,20 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
+// late is how long after its time a recorder may measure: a measurement so shortly after a range is that of its end.
+const late = 100 * time.Millisecond
+
 // measured returns which of the times lie in a range, as the first one and the one after the last; if none does, those around it, and true.
 func measured(times []time.Duration, at query.Span) (shown [2]int, between bool) {
 	from, _ := slices.BinarySearch(times, at.From)
 	to := len(times)
 	if at.To != 0 {
-		to, _ = slices.BinarySearch(times, at.To)
+		to, _ = slices.BinarySearch(times, at.To+1) // the measurement at its end ends its last interval
 	}
 	if from < to {
+		if at.To != 0 && to < len(times) && times[to]-at.To < late {
+			to++
+		}
 		return [2]int{from, to}, false
 	}
 	return [2]int{max(0, from-1), min(len(times), to+1)}, true
