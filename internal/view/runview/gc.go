@@ -42,6 +42,9 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err := run.within(); err != nil {
 		return nil, err
 	}
+	if len(log.Processes) == 1 && log.Dropped == 0 {
+		run.lasts(recording.Metrics.In(in[0]))
+	}
 	out := &report.GC{Ref: in[0].Ref, Format: run.formats()}
 	if len(log.Processes) > 1 {
 		out.Process = process + 1
@@ -128,7 +131,9 @@ type gcRun struct {
 	timed  bool // all cycles have a start time
 	live   bool // all cycles have the live heap
 	from   time.Duration
-	to     time.Duration
+	last   time.Duration     // end of the last cycle, or of the queried time
+	to     time.Duration     // the same, or later, where metrics say that the program ran on
+	series *recording.Series // metrics of that run; nil if there are none
 	sum    report.GCSummary
 
 	missing *report.GCMissing // cycles that the log lacks; nil when it has all
@@ -155,7 +160,8 @@ func (r *gcRun) within() error {
 	if first.N > 1 {
 		r.from = first.Start // the log does not go back to the start of the process
 	}
-	r.to = last.Start + last.Wall()
+	r.last = last.Start + last.Wall()
+	r.to = r.last
 	if r.at == (query.Span{}) {
 		return nil
 	}
@@ -170,9 +176,51 @@ func (r *gcRun) within() error {
 	}
 	r.from = max(r.from, r.at.From)
 	if r.at.To > 0 {
-		r.to = min(r.to, r.at.To)
+		r.last = min(r.last, r.at.To)
+		r.to = r.last
 	}
 	return nil
+}
+
+// lasts takes from metrics how long the program ran: a log ends with its last cycle. It does not if the log lacks the last cycles.
+func (r *gcRun) lasts(s *recording.Series) {
+	if s == nil || len(s.Times) == 0 || !r.timed {
+		return
+	}
+	i := len(s.Times) - 1
+	if n, ok := s.At(metricCycles, i); ok && int(n) > r.all[len(r.all)-1].N {
+		return
+	}
+	end := s.Times[i]
+	if r.at.To > 0 {
+		end = min(end, r.at.To)
+	}
+	r.series, r.to = s, max(r.to, end)
+}
+
+// counted returns by how much a metric that counts from the start of the program grew.
+func (r *gcRun) counted(name string) (float64, bool) {
+	if r.series == nil {
+		return 0, false
+	}
+	from, ok := 0.0, true
+	if r.from > 0 {
+		from, ok = r.series.On(name, r.from)
+	}
+	to, known := r.series.On(name, r.to)
+	return max(0, to-from), ok && known
+}
+
+// timeline returns the CPU time of the collector as Timeline counts it, where metrics say so.
+func (r *gcRun) timeline() (time.Duration, bool) {
+	cpu, ok := r.counted(recording.ProcessCPU)
+	if _, known := r.counted(metricGC); !ok || !known {
+		return 0, false
+	}
+	return time.Duration(nanos(collecting(cpu, func(name string) float64 {
+		v, _ := r.counted(name)
+		return v
+	}))), true
 }
 
 func (r *gcRun) formats() string {
@@ -227,6 +275,9 @@ func (r *gcRun) summarize() {
 	}
 	s.From, s.Wall = int64(r.from), int64(max(0, r.to-r.from))
 	r.cost()
+	if all, ok := r.counted(metricAllocs); ok && r.missing == nil && s.Wall > 0 {
+		s.Allocated, s.Alloc = int64(all), int64(all/time.Duration(s.Wall).Seconds())
+	}
 }
 
 // allocatedBefore15 returns what was allocated between cycles of Go 1.0 to 1.2. Those stop the world, so nothing is

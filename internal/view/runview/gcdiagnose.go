@@ -106,11 +106,11 @@ func (r *gcRun) share() []report.GCFinding {
 // countedShare is share for a log that lacks too many cycles. It uses the count of the runtime.
 func (r *gcRun) countedShare(next hint.Text) []report.GCFinding {
 	percent := r.runtimePercent()
-	if float64(percent)/100 < muchShare || r.cycles[len(r.cycles)-1].N < leastCycles || r.to < leastTime {
+	if float64(percent)/100 < muchShare || r.cycles[len(r.cycles)-1].N < leastCycles || r.last < leastTime {
 		return nil
 	}
 	return []report.GCFinding{{
-		Rule: "gc-share", To: int64(r.to), Next: next,
+		Rule: "gc-share", To: int64(r.last), Next: next,
 		Numbers: []report.GCNumber{number("runtime_share", float64(percent)/100, "")},
 		Claim:   report.Phrase{"the collector takes ", percent, "% of the CPU, by the runtime's own count since the program began"},
 	}}
@@ -239,12 +239,12 @@ func (r *gcRun) leak() []report.GCFinding {
 		lasting  = 10 * time.Second
 		slowing  = 0.4 // the last quarter grows by this much of the average
 	)
-	if !r.timed || !r.live || len(r.cycles) < cycles || r.to-r.from < lasting {
+	if !r.timed || !r.live || len(r.cycles) < cycles || r.last-r.from < lasting {
 		return nil
 	}
 	// A program fills its caches at first. What it keeps is the least that is live at some time.
-	from := r.from + (r.to-r.from)/5
-	length := (r.to - from) / parts
+	from := r.from + (r.last-r.from)/5
+	length := (r.last - from) / parts
 	floor := make([]int64, parts)
 	for i := range floor {
 		floor[i] = -1
@@ -283,17 +283,17 @@ func (r *gcRun) leak() []report.GCFinding {
 	case q[1] <= q[0] || q[2] <= q[1] || q[3]-q[2] < slowing*grown/3:
 		return nil // the growth has stopped
 	}
-	perSecond := 1 / ((r.to - from).Seconds() / float64(n))
+	perSecond := 1 / ((r.last - from).Seconds() / float64(n))
 	rate := func(slope float64) report.Value { return report.Bytes(int64(slope * perSecond * 60)) }
 	return []report.GCFinding{{
-		Rule: "live-heap-grows", From: int64(from), To: int64(r.to),
+		Rule: "live-heap-grows", From: int64(from), To: int64(r.last),
 		Next: hint.Text{"it may leak: take two heap profiles some minutes apart and compare them with ", hint.Ask("diff", "OLD", "NEW").With("metric", "inuse_space")},
 		Numbers: []report.GCNumber{
 			number("growth", t.Slope*perSecond, "bytes/second"), number("growth_low", t.Lo*perSecond, "bytes/second"),
 			number("growth_high", t.Hi*perSecond, "bytes/second"), number("p", t.P, ""),
 			number("live_at_first", q[0], "bytes"), number("live_at_last", q[3], "bytes"),
 		},
-		Claim: append(append(report.Phrase{"the live heap grows "}, between(from, r.to)...), " from about ", report.Bytes(int64(q[0])),
+		Claim: append(append(report.Phrase{"the live heap grows "}, between(from, r.last)...), " from about ", report.Bytes(int64(q[0])),
 			" to ", report.Bytes(int64(q[3])), ", by ", rate(t.Slope), " per minute (95% interval ", rate(t.Lo), " to ", rate(t.Hi),
 			"; by chance less than once in a thousand logs)"),
 	}}

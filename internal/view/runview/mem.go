@@ -26,6 +26,7 @@ const (
 	metricGoal       = "/gc/heap/goal:bytes"
 	metricLimit      = "/gc/gomemlimit:bytes"
 	metricAllocs     = "/gc/heap/allocs:bytes"
+	metricCycles     = "/gc/cycles/total:gc-cycles"
 	metricGoroutines = "/sched/goroutines:goroutines"
 	metricGC         = "/cpu/classes/gc/total:cpu-seconds"
 	metricIdleGC     = "/cpu/classes/gc/mark/idle:cpu-seconds"

@@ -178,13 +178,13 @@ export function GCView() {
     <div class="main page scrolls timeline" tabIndex={0} role="region" aria-label="Garbage collection">
       <div class="hero">
         <p class="big">{share || count(data.of)} <span>{share ? "of the available CPU time for garbage collection" : data.of === 1 ? "cycle" : "cycles"}</span></p>
-        <p class="quiet">{count(data.of)} cycles · pauses up to {nanos(data.pause_max_nanos)} · log of {data.format}</p>
+        <p class="quiet">{count(data.of)} cycles{data.wall_nanos ? ` in ${nanos(data.wall_nanos)}` : ""} · pauses up to {nanos(data.pause_max_nanos)} · log of {data.format}</p>
       </div>
       {(data.findings ?? []).length > 0 && (
         <ul class="symptoms">{data.findings!.map((f) => <li><b>{rules[f.rule] ?? f.rule}:</b> <span>{told(f)}</span><p class="quiet"><Remark text={f.next} /></p></li>)}</ul>
       )}
       <Notes notes={data.notes} />
-      {dated.length > 1 && <Lanes lanes={lanes} from={Math.min(0, dated[0].start_nanos)} to={dated[dated.length - 1].start_nanos + dated[dated.length - 1].wall_nanos} />}
+      {dated.length > 1 && <Lanes lanes={lanes} from={data.from_nanos ?? 0} to={(data.from_nanos ?? 0) + (data.wall_nanos ?? 0)} />}
       <div class="cards">
         <section class="card">
           <h2>Summary</h2>
