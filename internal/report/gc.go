@@ -56,8 +56,8 @@ type GCSummary struct {
 	Assist   int64 `json:"assist_nanos,omitempty"`   // part of CPU
 	Idle     int64 `json:"idle_nanos,omitempty"`
 
-	Stops    int   `json:"stops"` // of the world
-	Pause    int64 `json:"pause_nanos"`
+	Stops    int   `json:"stops"`       // pauses: a cycle stops the world twice, since Go 1.5
+	Pause    int64 `json:"pause_nanos"` // of all of them
 	PauseP50 int64 `json:"pause_p50_nanos"`
 	PauseP99 int64 `json:"pause_p99_nanos"`
 	PauseMax int64 `json:"pause_max_nanos"`
@@ -133,7 +133,7 @@ type GCCycle struct {
 	Percent int    `json:"cumulative_cpu_percent"`
 
 	Wall      int64 `json:"wall_nanos"`
-	Pause     int64 `json:"pause_nanos"`
+	Stopped   int64 `json:"stopped_nanos"` // all pauses of the cycle
 	SweepTerm int64 `json:"sweep_term_nanos"`
 	Scan      int64 `json:"scan_nanos,omitempty"`
 	Sync      int64 `json:"sync_nanos,omitempty"`
@@ -167,7 +167,7 @@ func CycleOf(c *gclog.Cycle) GCCycle {
 	return GCCycle{
 		N: c.N, Process: c.Process + 1, Line: c.Line, Trigger: c.Trigger.String(), Leaks: c.Leaks, Procs: c.Procs,
 		Start: int64(c.Start), Percent: c.Share,
-		Wall: int64(c.Wall()), Pause: int64(c.Pause()),
+		Wall: int64(c.Wall()), Stopped: int64(c.Pause()),
 		SweepTerm: int64(c.Clock.SweepTerm), Scan: int64(c.Clock.Scan), Sync: int64(c.Clock.Sync),
 		Mark: int64(c.Clock.Mark), MarkTerm: int64(c.Clock.MarkTerm),
 		CPU: int64(c.CPU.Total()), SweepTermCPU: int64(c.CPU.SweepTerm), ScanCPU: int64(c.CPU.Scan), SyncCPU: int64(c.CPU.Sync),
@@ -360,7 +360,7 @@ func (m *Measure) addSize(v int64) {
 
 func (g *GC) table() Table {
 	t := Table{Title: "cycles"}
-	took, paused, size := &Measure{Unit: nanos}, &Measure{Unit: nanos}, &Measure{Unit: "bytes"}
+	took, stopped, size := &Measure{Unit: nanos}, &Measure{Unit: nanos}, &Measure{Unit: "bytes"}
 	timed, live := true, true
 	for i := range g.Cycles {
 		timed = timed && g.Cycles[i].Format.Timed()
@@ -374,7 +374,7 @@ func (g *GC) table() Table {
 	col(true, "gc", "")
 	col(timed, "start", nanos)
 	col(timed, "took", nanos)
-	col(true, "paused", nanos)
+	col(true, "stopped", nanos)
 	col(timed, "CPU", nanos)
 	col(true, "heap before", "bytes")
 	col(timed || !live, "at end", "bytes")
@@ -397,7 +397,7 @@ func (g *GC) table() Table {
 		cell(true, c.N)
 		cell(timed, Value{c.Start, start})
 		cell(timed, amount(c.Wall, took))
-		cell(true, amount(c.Pause, paused))
+		cell(true, amount(c.Stopped, stopped))
 		cell(timed, amount(c.CPU, took))
 		cell(true, amount(c.Before, size))
 		cell(timed || !live, amount(c.End, size))
@@ -456,12 +456,12 @@ func columnsOf(f gclog.Format) []Column {
 		for _, name := range f.Columns() {
 			out = append(out, Column{Name: name})
 		}
-		return append(out, Column{Name: "process"}, Column{Name: "line"}, Column{Name: "pause", Unit: nanos})
+		return append(out, Column{Name: "process"}, Column{Name: "line"}, Column{Name: "stopped", Unit: nanos})
 	}
 	return []Column{
 		{Name: "gc"}, {Name: "process"}, {Name: "line"}, {Name: "start", Unit: nanos}, {Name: "cumulative CPU percent"},
 		{Name: "trigger"}, {Name: "procs"},
-		{Name: "wall", Unit: nanos}, {Name: "pause", Unit: nanos},
+		{Name: "wall", Unit: nanos}, {Name: "stopped", Unit: nanos},
 		{Name: "sweep term", Unit: nanos}, {Name: "scan", Unit: nanos}, {Name: "sync", Unit: nanos},
 		{Name: "mark", Unit: nanos}, {Name: "mark term", Unit: nanos},
 		{Name: "cpu", Unit: nanos}, {Name: "sweep term cpu", Unit: nanos}, {Name: "scan cpu", Unit: nanos},
@@ -482,12 +482,12 @@ func (c *GCCycle) row() []any {
 	}
 	if !c.Format.Timed() {
 		number(c.Counts...)
-		number(int64(c.Process), int64(c.Line), c.Pause)
+		number(int64(c.Process), int64(c.Line), c.Stopped)
 		return row
 	}
 	number(int64(c.N), int64(c.Process), int64(c.Line), c.Start, int64(c.Percent))
 	row = append(row, c.Trigger)
-	number(int64(c.Procs), c.Wall, c.Pause, c.SweepTerm, c.Scan, c.Sync, c.Mark, c.MarkTerm,
+	number(int64(c.Procs), c.Wall, c.Stopped, c.SweepTerm, c.Scan, c.Sync, c.Mark, c.MarkTerm,
 		c.CPU, c.SweepTermCPU, c.ScanCPU, c.SyncCPU, c.AssistCPU, c.BackgroundCPU, c.IdleCPU, c.MarkTermCPU)
 	if c.Marking < 0 {
 		row = append(row, "")

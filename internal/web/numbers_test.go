@@ -32,7 +32,7 @@ var computed = []string{
 	`parts.tsx: signed(now - from, unit, chosen)`,
 	`requests.tsx: longer(c.slow_nanos - c.middle_nanos)`,
 	`services.tsx: relative(s.cores / s.cores_before)`,
-	`timeline.tsx: value(Math.max(...list.map((c) => c.pause_nanos)), "nanoseconds")`,
+	`timeline.tsx: value(Math.max(...list.map((c) => c.stopped_nanos)), "nanoseconds")`,
 	`trace.tsx: moment(s.at_nanos, s.took_nanos / 100 || 1)`,
 	`trace.tsx: ns(all[1] - all[0])`,
 	`trace.tsx: ns(span[1] - span[0])`,

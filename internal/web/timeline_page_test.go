@@ -61,7 +61,7 @@ func TestPageTimeline(t *testing.T) {
 			t.Errorf("chart %d has %d colors", i, n)
 		}
 	}
-	if got := p.text(".charts"); !strings.Contains(got, "max 108MB") || !strings.Contains(got, "mean 1.40") || !strings.Contains(got, "12, longest 50us") {
+	if got := p.text(".charts"); !strings.Contains(got, "max 108MB") || !strings.Contains(got, "mean 1.40") || !strings.Contains(got, "12, each stopped the world for at most 50us") {
 		t.Errorf("without a cursor the charts say %q", got)
 	}
 	if got := p.text(".card"); !strings.Contains(got, "12s cpu") {
@@ -78,7 +78,7 @@ func TestPageTimeline(t *testing.T) {
 	box := eval[struct{ X, Y, Width float64 }](p, `(() => { const r = document.querySelector(".plot").getBoundingClientRect(); return { X: r.x, Y: r.y, Width: r.width }; })()`)
 	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box.X+box.Width*3.93/12, box.Y+60))
 	p.wait(`document.querySelector(".moment").innerText === "at 4s"`)
-	if got := p.text(".charts"); !strings.Contains(got, "1.00") || !strings.Contains(got, "76MB") || !strings.Contains(got, "gc 4: 50us, heap 44MB → 20MB") {
+	if got := p.text(".charts"); !strings.Contains(got, "1.00") || !strings.Contains(got, "76MB") || !strings.Contains(got, "gc 4: stopped the world for 50us, heap 44MB → 20MB") {
 		t.Errorf("at 4s the charts say %q", got)
 	}
 

@@ -137,6 +137,12 @@ func TestThin(t *testing.T) {
 // Leaky returns a recording of a program that keeps more and more: goroutines that wait in main.wait, and memory that main.keep allocated.
 func Leaky(t *testing.T) *recording.Recording {
 	t.Helper()
+	return LeakyCollected(t, 1)
+}
+
+// LeakyCollected is Leaky with that many collections in each second.
+func LeakyCollected(t *testing.T, often int) *recording.Recording {
+	t.Helper()
 	dir := t.TempDir()
 	var metrics, gc strings.Builder
 	for i := range 49 {
@@ -186,8 +192,11 @@ func Leaky(t *testing.T) *recording.Recording {
 	for i := range 12 {
 		from := time.Duration(i) * time.Second
 		putProfile(t, dir, recording.CPU, from, from+time.Second, cpu, "main.serve", 100, int64(time.Second))
-		fmt.Fprintf(&gc, "gc %d @%d.900s 3%%: %d.02+%d.1+0.03 ms clock, 0.04+0.1/1.5/0.2+0.06 ms cpu, %d->%d->%d MB, %d MB goal, 0 MB stacks, 0 MB globals, 2 P\n",
-			i+1, i, i/10, 4+i, 20+4*i, 22+4*i, 10+4*i, 20+8*i)
+		for k := range often {
+			n := i*often + k
+			fmt.Fprintf(&gc, "gc %d @%.3fs 3%%: %d.02+%d.1+0.03 ms clock, 0.04+0.1/1.5/0.2+0.06 ms cpu, %d->%d->%d MB, %d MB goal, 0 MB stacks, 0 MB globals, 2 P\n",
+				n+1, (float64(n)+0.9)/float64(often), i/10, 4+i, 20+4*i, 22+4*i, 10+4*i, 20+8*i)
+		}
 	}
 	for name, text := range map[string]string{recording.MetricsFile: metrics.String(), recording.GCFile: gc.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

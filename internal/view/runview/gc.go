@@ -93,6 +93,9 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if log.Dropped > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("only the first %d cycles were kept; %d more are left out", gclog.MaxCycles, log.Dropped))
 	}
+	if cpu, ok := run.timeline(); ok && run.sum.Capacity > 0 && float64(cpu) < 0.9*float64(run.sum.CPU) {
+		out.Notes = append(out.Notes, fmt.Sprintf("the timeline has %s of CPU time for the collector: it leaves out the time in which threads waited for a core, or goroutines ran on until they stopped for a pause", unit.Time(cpu)))
+	}
 	if !run.timed {
 		out.Notes = append(out.Notes, "these lines do not say when a cycle began: rates and shares are unknown")
 	}
@@ -366,7 +369,7 @@ func (r *gcRun) windows(n int) []gcWindow {
 	return out
 }
 
-// charts are the pictures: the heap, pauses, and the share of the collector.
+// charts are the pictures: the heap, how long cycles stopped the world, and the share of the collector.
 func (r *gcRun) charts() []report.Chart {
 	x := func(c *gclog.Cycle, after time.Duration) int64 {
 		if r.timed {
@@ -374,7 +377,8 @@ func (r *gcRun) charts() []report.Chart {
 		}
 		return int64(c.N)
 	}
-	var heap, live, goal, pauses, end []report.Point
+	var heap, live, goal, stopped, end []report.Point
+	longest := int64(0)
 	for i, c := range r.cycles {
 		begin, over := x(c, 0), x(c, c.Wall())
 		if i > 0 {
@@ -401,7 +405,8 @@ func (r *gcRun) charts() []report.Chart {
 			}
 			goal = append(goal, report.Point{X: since, Y: c.Goal}, report.Point{X: over, Y: c.Goal})
 		}
-		pauses = append(pauses, report.Point{X: begin, Y: int64(c.Pause())})
+		stopped = append(stopped, report.Point{X: begin, Y: int64(c.Pause())})
+		longest = max(longest, int64(c.Pause()))
 	}
 	axis := &report.Measure{}
 	count := "cycle"
@@ -420,8 +425,8 @@ func (r *gcRun) charts() []report.Chart {
 		first.Series = append(first.Series, report.Series{Name: "goal", Draw: report.Line, Points: goal})
 	}
 	out := []report.Chart{first, {
-		Title: "pauses", X: axis, Count: count, From: int64(r.from), To: int64(r.to), Y: &report.Measure{Unit: "nanoseconds", Total: r.sum.PauseMax},
-		Series: []report.Series{{Name: "world stopped", Draw: report.Bars, Points: pauses}},
+		Title: "world stopped", X: axis, Count: count, From: int64(r.from), To: int64(r.to), Y: &report.Measure{Unit: "nanoseconds", Total: longest},
+		Series: []report.Series{{Name: "by each cycle", Draw: report.Bars, Points: stopped}},
 	}}
 	if windows := r.windows(r.fineWindows()); len(windows) > 1 && r.sum.Capacity > 0 {
 		var share []report.Point

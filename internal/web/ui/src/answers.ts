@@ -583,7 +583,7 @@ export interface GCCycle {
   start_nanos: number;
   cumulative_cpu_percent: number;
   wall_nanos: number;
-  pause_nanos: number;
+  stopped_nanos: number;
   sweep_term_nanos: number;
   scan_nanos?: number;
   sync_nanos?: number;

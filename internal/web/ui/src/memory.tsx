@@ -150,7 +150,7 @@ export function GCView() {
         title: "Heap", unit: "bytes", height: 132,
         lines: [line("at the start of a cycle", p.rss, "area", (c) => c.before_bytes), line("live after it", p.heap, "area", (c) => c.live_bytes), line("goal", p.goal, "dash", (c) => c.goal_bytes)],
       },
-      { title: "Pauses", unit: "nanoseconds", height: 64, lines: [{ name: "pause", color: p.gc, draw: "bars", print: nanos, points: dated.map((c) => [c.start_nanos, c.pause_nanos, c.start_nanos + c.wall_nanos]) }] },
+      { title: "World stopped", unit: "nanoseconds", height: 64, lines: [{ name: "by each cycle", color: p.gc, draw: "bars", print: nanos, points: dated.map((c) => [c.start_nanos, c.stopped_nanos, c.start_nanos + c.wall_nanos]) }] },
       { title: "CPU of a cycle", unit: "nanoseconds", height: 64, lines: [line("all", p.gc, "area", (c) => c.cpu_nanos, nanos), line("of goroutines that allocate", p.busy, "line", (c) => c.assist_cpu_nanos, nanos)] },
     ]);
   }, [data, palette]);
@@ -170,7 +170,7 @@ export function GCView() {
   ];
   const last = cycles.slice(-cyclesListed).reverse();
   const times = (values: number[]) => column(values.map(Math.round), "nanoseconds");
-  const [start, pause, took, cpu] = [last.map((c) => c.start_nanos), last.map((c) => c.pause_nanos), last.map((c) => c.wall_nanos), (data.what_if ?? []).map((w) => w.cpu_nanos)].map(times);
+  const [start, stopped, took, cpu] = [last.map((c) => c.start_nanos), last.map((c) => c.stopped_nanos), last.map((c) => c.wall_nanos), (data.what_if ?? []).map((w) => w.cpu_nanos)].map(times);
   const largest = column((data.what_if ?? []).map((w) => w.goal_bytes), "bytes");
   const sizes = (of: (c: (typeof cycles)[number]) => number) => column(last.map(of), "bytes");
   const [end, live, goal] = [sizes((c) => c.end_bytes), sizes((c) => c.live_bytes), sizes((c) => c.goal_bytes)];
@@ -204,8 +204,8 @@ export function GCView() {
           <h2>{last.length < data.of ? `The last ${count(last.length)} cycles` : "Cycles"}</h2>
           <div class="wide-table" tabIndex={0} role="region" aria-label="Cycles">
             <table class="plain">
-              <thead><tr><th scope="col" class="num">cycle</th><th scope="col" class="num">at</th><th scope="col" class="num">pause</th><th scope="col" class="num">took</th><th scope="col" class="num">heap</th><th scope="col" class="num">live</th><th scope="col" class="num">goal</th></tr></thead>
-              <tbody>{last.map((c) => <tr><td class="num">{c.gc}</td><td class="num">{start(c.start_nanos)}</td><td class="num">{pause(c.pause_nanos)}</td><td class="num">{took(c.wall_nanos)}</td><td class="num">{end(c.end_bytes)}</td><td class="num">{live(c.live_bytes)}</td><td class="num">{goal(c.goal_bytes)}</td></tr>)}</tbody>
+              <thead><tr><th scope="col" class="num">cycle</th><th scope="col" class="num">at</th><th scope="col" class="num">stopped</th><th scope="col" class="num">took</th><th scope="col" class="num">heap</th><th scope="col" class="num">live</th><th scope="col" class="num">goal</th></tr></thead>
+              <tbody>{last.map((c) => <tr><td class="num">{c.gc}</td><td class="num">{start(c.start_nanos)}</td><td class="num">{stopped(c.stopped_nanos)}</td><td class="num">{took(c.wall_nanos)}</td><td class="num">{end(c.end_bytes)}</td><td class="num">{live(c.live_bytes)}</td><td class="num">{goal(c.goal_bytes)}</td></tr>)}</tbody>
             </table>
           </div>
         </section>

@@ -226,7 +226,7 @@ function lanesOf(run: Run, p: Palette): Lane[] {
     },
     {
       title: "Collections", unit: "nanoseconds", height: 56,
-      lines: [{ name: "pause", color: p.lines.gc, draw: "bars", points: run.cycles.map((c) => [c.start_nanos, c.pause_nanos, c.start_nanos + c.wall_nanos]), print: (v) => value(v, "nanoseconds") }],
+      lines: [{ name: "stopped", color: p.lines.gc, draw: "bars", points: run.cycles.map((c) => [c.start_nanos, c.stopped_nanos, c.start_nanos + c.wall_nanos]), print: (v) => value(v, "nanoseconds") }],
     },
     { title: "Goroutines", unit: "count", height: 64, lines: [gaugeLine(run, "goroutines", "goroutines", p.lines.goroutines, "area", count)] },
     { title: "Threads", unit: "count", height: 48, lines: [gaugeLine(run, "threads", "threads", p.lines.threads, "area", count)] },
@@ -290,7 +290,7 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
     const before = run.points[brush.cursor - 1]?.at_ns ?? p.at_ns;
     const after = run.points[brush.cursor + 1]?.at_ns ?? p.at_ns;
     const near = run.cycles.filter((c) => c.start_nanos + c.wall_nanos >= (before + p.at_ns) / 2 && c.start_nanos < (p.at_ns + after) / 2);
-    values.set("pause", near.length === 0 ? (p.at_ns < run.cut ? "–" : "none") : near.length === 1 ? cycle(near[0]) : several(near));
+    values.set("stopped", near.length === 0 ? (p.at_ns < run.cut ? "–" : "none") : several(near));
     return { when: span(Math.round(p.at_ns / 1e6) * 1e6), values };
   }
   const [a, b] = brush.range ? [...brush.range].sort((x, y) => x - y) : [run.axis.from, run.axis.to];
@@ -298,14 +298,14 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
     const v = rate ? meanOf(run.points, key, a, b) : mostOf(run.points, key, a, b);
     values.set(name, Number.isNaN(v) ? "–" : (rate ? "mean " : "max ") + print(v));
   }
-  const cycles = run.cycles.filter((c) => c.start_nanos >= a && c.start_nanos <= b);
-  values.set("pause", (a < run.cut ? "of the last ones: " : "") + (cycles.length === 0 ? "none" : several(cycles)));
   const round = (t: number) => span(Math.round(t / 1e6) * 1e6);
+  const cycles = run.cycles.filter((c) => c.start_nanos >= a && c.start_nanos <= b);
+  values.set("stopped", (cycles.length === 0 ? "none" : several(cycles)) + (a < run.cut ? `; those before ${round(run.cut)} are left out` : ""));
   return { when: brush.range ? `${round(a)} to ${round(b)}` : `all ${round(b - a)}`, values };
 }
 
-const cycle = (c: GCCycle) => `gc ${c.gc}: ${value(c.pause_nanos, "nanoseconds")}, heap ${bytes(c.end_bytes)} → ${bytes(c.live_bytes)}`;
-const several = (list: GCCycle[]) => `${count(list.length)}, longest ${value(Math.max(...list.map((c) => c.pause_nanos)), "nanoseconds")}`;
+const cycle = (c: GCCycle) => `gc ${c.gc}: stopped the world for ${value(c.stopped_nanos, "nanoseconds")}, heap ${bytes(c.end_bytes)} → ${bytes(c.live_bytes)}`;
+const several = (list: GCCycle[]) => list.length === 1 ? cycle(list[0]) : `${count(list.length)}, each stopped the world for at most ${value(Math.max(...list.map((c) => c.stopped_nanos)), "nanoseconds")}`;
 
 /** TimelineView is the charts, and what ran in the time that is chosen. */
 export function TimelineView() {
