@@ -155,6 +155,31 @@ func (c *Cycle) Wall() time.Duration {
 	return c.Pause() + c.Clock.Scan + c.Clock.Sync + c.Clock.Mark
 }
 
+// Profiled returns the cycle as of which a heap profile of a time shows live memory, or nil where the log does not say. The runtime publishes what a
+// cycle left only at the end of the next one, or when runtime.GC returns.
+func (l *Log) Profiled(at time.Duration) *Cycle {
+	var last, before *Cycle
+	for i := range l.Cycles {
+		c := &l.Cycles[i]
+		if c.Start+c.Wall() > at {
+			break
+		}
+		last, before = c, last
+		if i == len(l.Cycles)-1 && l.Dropped > 0 {
+			return nil
+		}
+	}
+	switch {
+	case len(l.Processes) != 1 || last == nil || !last.Format.Timed():
+		return nil
+	case last.Trigger == ByProgram:
+		return last
+	case before == nil || before.N != last.N-1:
+		return nil
+	}
+	return before
+}
+
 // Columns names the numbers of a line of Go 1.4 or before the way log2csv did, so that what was made for its files
 // reads ours.
 func (f Format) Columns() []string {

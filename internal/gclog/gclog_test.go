@@ -399,3 +399,37 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// The runtime publishes what a cycle left at the end of the next one, or at once for runtime.GC.
+func TestProfiled(t *testing.T) {
+	cycle := func(n int, at, more string) string {
+		return fmt.Sprintf("gc %d @%ss 1%%: 1+8+1 ms clock, 2+0/8/0+2 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P%s\n", n, at, more)
+	}
+	steady := cycle(1, "1.000", "") + cycle(2, "2.000", "") + cycle(3, "3.000", "")
+	for _, test := range []struct {
+		log  string
+		at   time.Duration
+		want int // 0 is unknown
+	}{
+		{steady, 500 * time.Millisecond, 0},
+		{steady, 1500 * time.Millisecond, 0},
+		{steady, 2005 * time.Millisecond, 0}, // the second one has not ended
+		{steady, 2010 * time.Millisecond, 1},
+		{steady, time.Minute, 2},
+		{cycle(1, "1.000", "") + cycle(2, "2.000", " (forced)"), time.Minute, 2},
+		{cycle(1, "1.000", "") + cycle(3, "3.000", ""), time.Minute, 0}, // the log lacks one
+		{steady + cycle(1, "0.500", ""), time.Minute, 0},                // two processes
+	} {
+		log, err := Parse(strings.NewReader(test.log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		if c := log.Profiled(test.at); c != nil {
+			got = c.N
+		}
+		if got != test.want {
+			t.Errorf("a heap profile at %s is as of cycle %d, want %d:\n%s", test.at, got, test.want, test.log)
+		}
+	}
+}

@@ -236,7 +236,7 @@ func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Re
 		case counted:
 			p, err = s.between(from, to)
 		default:
-			p, err = s.at(to)
+			p, err = s.at(to, typ)
 		}
 		if err == nil {
 			p, err = apart(kind, p)
@@ -379,8 +379,8 @@ func (r *Recording) dropped(from, to time.Duration) bool {
 	return false
 }
 
-// at returns the last profile of the kind at some time; 0 is the end. A time before the first profile gives the first.
-func (s *partReader) at(at time.Duration) (*profile.Profile, error) {
+// at returns the last profile of the kind at some time, for values of a type; 0 is the end. A time before the first profile gives the first.
+func (s *partReader) at(at time.Duration, typ string) (*profile.Profile, error) {
 	parts := s.Parts[s.kind]
 	i := len(parts) - 1
 	for i > 0 && at != 0 && parts[i].To > at {
@@ -389,6 +389,11 @@ func (s *partReader) at(at time.Duration) (*profile.Profile, error) {
 	p, i, err := s.nearest(i, 0, len(parts))
 	if err == nil && len(parts) > 1 {
 		p = p.WithNote(fmt.Sprintf("%s profile taken %s after the start", s.kind, parts[i].To))
+	}
+	if err == nil && s.kind == Heap && !moves(typ) {
+		if c := s.LiveAsOf(parts[i].To); c != nil {
+			p = p.WithNote(fmt.Sprintf("live memory is that after gc %d, which began %s after the start: heap profiles of Go are up to two collections old", c.N, c.Start))
+		}
 	}
 	return p, err
 }

@@ -99,6 +99,21 @@ func readGC(r *Recording) (*gclog.Log, error) {
 	return l, nil
 }
 
+// LiveAsOf returns the cycle of the collector as of which the heap profile of a time shows live memory, or nil where that is not known, or was
+// shortly before.
+func (r *Recording) LiveAsOf(at time.Duration) *gclog.Cycle {
+	const shortly = time.Second
+	log := GC.In(r)
+	if log == nil {
+		return nil
+	}
+	c := log.Profiled(at)
+	if c == nil || at-(c.Start+c.Wall()) <= shortly {
+		return nil
+	}
+	return c
+}
+
 // parseSeries reads metrics as they are kept. A line that was torn when the program ended is left out.
 func parseSeries(r io.Reader) (*Series, error) {
 	s := &Series{values: make(map[string][]float64)}

@@ -23,6 +23,7 @@ type Mem struct {
 	Grown  []HeapGrowth  `json:"grown,omitempty"` // functions with more live memory in the last heap profile than in the first
 	First  time.Duration `json:"first_ns,omitempty"`
 	Last   time.Duration `json:"last_ns,omitempty"`
+	AsOf   *LiveAsOf     `json:"last_as_of,omitempty"` // if known, and long before Last
 	Notes  hint.Texts    `json:"notes,omitempty"`
 
 	Next   []hint.Command `json:"-"`
@@ -43,6 +44,13 @@ type HeapGrowth struct {
 	Function string `json:"function"`
 	From     int64  `json:"from"`
 	To       int64  `json:"to"`
+}
+
+// A LiveAsOf is the garbage collection as of which a heap profile shows live memory.
+type LiveAsOf struct {
+	GC   int           `json:"gc"`
+	At   time.Duration `json:"at_ns"`
+	Live int64         `json:"live"` // that it found
 }
 
 // A MemLimit is a memory limit.
@@ -85,6 +93,12 @@ func (m *Mem) Blocks() iter.Seq[Block] {
 			grown.Rows = append(grown.Rows, []any{Value{g.To - g.From, size}, Value{g.From, size}, Value{g.To, size}, g.Function})
 		}
 		list = append(list, grown, Note{Phrase{"from the heap profile after ", Nanos(int64(m.First)), " to that after ", Nanos(int64(m.Last))}})
+		if a := m.AsOf; a != nil {
+			list = append(list, Note{Phrase{
+				"the last of them shows what was live after gc ", a.GC, ", which began after ", Nanos(int64(a.At)), " and left ", Bytes(a.Live),
+				": heap profiles of Go are up to two collections old",
+			}})
+		}
 	}
 	for _, n := range m.Notes {
 		list = append(list, Note{Phrase{n}})

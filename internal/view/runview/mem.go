@@ -103,6 +103,9 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	out.Notes = append(out.Notes, memRemarks(rec, out, at(metricFree, last), s)...)
 	if q.At == (query.Span{}) {
 		out.Grown, out.First, out.Last = grownHeap(rec)
+		if c := rec.LiveAsOf(out.Last); c != nil && len(out.Grown) > 0 {
+			out.AsOf = &report.LiveAsOf{GC: c.N, At: c.Start, Live: c.Live}
+		}
 	}
 	out.Charts = []report.Chart{memChart(s)}
 	ref := rec.Ref

@@ -35,7 +35,7 @@ var Views = []view.View{
 		Examples: []string{"mem", "mem at=10s..20s"},
 		Uses:     "ref at",
 		Part:     view.Metrics,
-		Needs:    []string{recording.Heap},
+		Needs:    []string{recording.Heap, recording.GC.Name},
 		Run:      Mem,
 	},
 	{

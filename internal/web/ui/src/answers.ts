@@ -925,6 +925,12 @@ export interface LittlesLaw {
   computed: number;
 }
 
+export interface LiveAsOf {
+  gc: number;
+  at_ns: number;
+  live: number;
+}
+
 export interface Load extends Log {
   ref: string;
   answered_per_second: number;
@@ -1014,6 +1020,7 @@ export interface Mem {
   grown?: HeapGrowth[];
   first_ns?: number;
   last_ns?: number;
+  last_as_of?: LiveAsOf;
   notes?: string[];
 }
 
