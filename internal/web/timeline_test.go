@@ -69,7 +69,7 @@ func TestTimeline(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/timeline":                 "2 cores, 49 points, the last at 12s",
 		"/api/timeline?base=bare.hone":  "2 cores, 49 points, the last at 12s", // not a difference
-		"/api/timeline?at=3s..6s":       "2 cores, 12 points, the last at 5.75s",
+		"/api/timeline?at=3s..6s":       "2 cores, 13 points, the last at 6s",
 		"/api/timeline?metric=nonsense": "2 cores, 49 points, the last at 12s", // which profiles have
 	} {
 		var tl report.Timeline
@@ -88,7 +88,7 @@ func TestTimeline(t *testing.T) {
 	if mem.RSS != 108<<20 {
 		t.Errorf("resident are %d", mem.RSS)
 	}
-	if w := get(s, h, "/download/csv?view=timeline&at=3s..6s"); w.Code != 200 || strings.Count(w.Body.String(), "\n") != 13 {
+	if w := get(s, h, "/download/csv?view=timeline&at=3s..6s"); w.Code != 200 || strings.Count(w.Body.String(), "\n") != 14 {
 		t.Errorf("the table of a time is %d %s", w.Code, w.Body)
 	}
 	for path, want := range map[string]string{
