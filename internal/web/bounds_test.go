@@ -32,7 +32,7 @@ func TestTracesWithoutALimitAreThousand(t *testing.T) {
 		if want < 3000 && !strings.Contains(string(got.Traces[0]), `"f2999"`) {
 			t.Errorf("%q: begins with %.200s, want the heaviest sample", query, got.Traces[0])
 		}
-		if note := fmt.Sprintf("the %d heaviest of 3000 samples", want); want < 3000 && !strings.Contains(got.Notes.String(), note) {
+		if note := fmt.Sprintf("the %d heaviest of 3000 stacks", want); want < 3000 && !strings.Contains(got.Notes.String(), note) {
 			t.Errorf("%q: notes %q lack %q", query, got.Notes, note)
 		}
 	}
@@ -63,7 +63,7 @@ func longNames(t *testing.T, samples, depth int) (*Server, http.Handler) {
 func TestTracesWithLongNamesAreFewer(t *testing.T) {
 	s, h := longNames(t, 60, 20)
 	w := get(s, h, "/api/traces?limit=all")
-	if n := w.Body.Len(); w.Code != 200 || n > 40<<20 || !strings.Contains(w.Body.String(), " of 60 samples") {
+	if n := w.Body.Len(); w.Code != 200 || n > 40<<20 || !strings.Contains(w.Body.String(), " of 60 stacks") {
 		t.Errorf("status %d, %d bytes", w.Code, n)
 	}
 }

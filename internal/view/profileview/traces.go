@@ -33,7 +33,7 @@ func Traces(in []*recording.Recording, q query.Query) (report.Report, error) {
 	heaviest := a.heaviest(q.Limit)
 	if heaviest = heaviest[:a.readable(table, heaviest)]; len(heaviest) < n {
 		a.head.Notes = slices.Clip(a.head.Notes)
-		a.head.Notes.Add(fmt.Sprintf("showing the %d heaviest of %d samples", len(heaviest), n))
+		a.head.Notes.Add(fmt.Sprintf("showing the %d heaviest of %d stacks", len(heaviest), n))
 	}
 	return &report.Traces{Head: a.head, Of: n, Each: a.traces(table, slices.Values(heaviest))}, nil
 }
