@@ -153,8 +153,11 @@ func TestPageFiles(t *testing.T) {
 	if got := eval[[]string](p, `[...document.querySelectorAll("header select")[0].options].map((o) => o.value)`); len(got) != 2 {
 		t.Errorf("open are %q", got)
 	}
-	give("no.profile", "\x01\x02")
+	give("no.profile"+strings.Repeat("x", 120), "\x01\x02")
 	p.wait(`document.querySelector(".refused")?.innerText.includes("no.profile") === true`)
+	if !eval[bool](p, `(() => { const e = document.querySelector(".refused"), b = e.getBoundingClientRect(); return e.scrollWidth <= e.clientWidth && b.left >= 0 && b.right <= innerWidth; })()`) {
+		t.Error("the error about a file with a long name runs out of its box")
+	}
 	p.forgive("422")
 	p.click(".refused button", "Close")
 
