@@ -277,10 +277,12 @@ func (p *flamePicture) about(n *report.FlameNode) string {
 			}))
 		}
 		change("cum", before.Cum, n.Cum)
-		change("flat", before.Flat, n.Flat)
+		if !p.block.Callers {
+			change("flat", before.Flat, n.Flat)
+		}
 	} else {
 		lines = append(lines, "cum "+cost(n.Cum))
-		if n.Flat != n.Cum {
+		if n.Flat != n.Cum && !p.block.Callers {
 			lines = append(lines, "flat "+cost(n.Flat))
 		}
 	}

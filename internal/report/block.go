@@ -111,7 +111,7 @@ type FlameBlock struct {
 	Measure *Measure
 	Root    *FlameNode
 	Below   int64 // what costs less is too small to be told apart; 0 is nothing
-	Callers bool  // below a frame is what calls it: what it costs by itself is not told
+	Callers bool  // below a frame is what calls it: what a caller costs by itself is not told
 	Table   bool  // it is to be read, not drawn
 }
 

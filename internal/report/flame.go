@@ -32,7 +32,7 @@ type FlameNode struct {
 	Number   int32 // the same in all nodes of one graph that have one frame; 0 is not numbered
 	Origin   Origin
 	Inline   bool
-	Flat     int64
+	Flat     int64 // where callers are below it: of the functions at the root, else 0
 	Cum      int64
 	Before   *Cost2       // in a diff: what it cost before
 	Width    int64        // in a picture, where that is not the magnitude of Cum

@@ -106,11 +106,14 @@ func (u *Flame) status() []string {
 	if c, ok := p.Change(n); ok {
 		change = "  " + p.Text(c)
 	}
-	flat := p.Text("flat ", p.Value(n.Flat))
+	flat := ""
+	if n.Flat != 0 || !u.flame.Inverted { // the time of callers is that of what they call
+		flat = p.Text("  flat ", p.Value(n.Flat))
+	}
 	costs := []string{
-		p.Text(p.Value(n.Cum), "  ", share(u.flame.Root.Cum), " of view  ", share(u.flame.Total), " of all  ") + flat + change,
-		p.Text(p.Value(n.Cum), "  ", share(u.flame.Total), "  ") + flat + change,
-		p.Text(p.Value(n.Cum), "  ") + flat,
+		p.Text(p.Value(n.Cum), "  ", share(u.flame.Root.Cum), " of view  ", share(u.flame.Total), " of all") + flat + change,
+		p.Text(p.Value(n.Cum), "  ", share(u.flame.Total)) + flat + change,
+		p.Text(p.Value(n.Cum)) + flat,
 	}
 	return []string{p.Strong(first), u.sides(costs, u.news())}
 }

@@ -108,8 +108,9 @@ func TestFlameKeys(t *testing.T) {
 		{"jj<enter>/json<enter>", "main.main;main.serve", "json.Decode", "42.00% of all matched"},
 
 		{"i", "", "all", ""},
-		{"ij", "", "json.read", "300"},
+		{"ij", "", "json.read", "flat 300"},
 		{"ijj", "", "json.Decode", ""},
+		{"ijjjjj", "", "main.main", "the stack ends here"},
 		{"ij<enter>", "json.read", "json.read", "30.00% of all"},
 		{"ii", "", "all", ""},
 		{"?", "", "all", ""},

@@ -110,7 +110,7 @@ func (u *Flame) down() {
 			return
 		}
 	}
-	if u.selected.Flat == u.selected.Cum {
+	if u.selected.Calls == 0 {
 		u.message = "the stack ends here"
 	} else if u.selected != u.flame.Root {
 		u.message = "its callees are too narrow: Enter zooms in"

@@ -39,6 +39,7 @@ func Flame(in []*recording.Recording, q query.Query) (report.Report, error) {
 type Flames struct {
 	head       report.Head
 	before     *report.Head
+	callers    bool // the tree is of what calls one function
 	normalized bool
 	whole      int64
 	scaled     func(int64) int64 // values of the base
@@ -227,7 +228,7 @@ func (f *Flames) cut(t *calls.Tree, q query.Query, limits calls.Trim) (*report.F
 		parent.Left.Add(f.origins[t.Nodes[at].Frame], f.width(t, at, q.Gone))
 	}
 	add := func(at uint32, to *report.FlameNode, depth int) {
-		out.Accounted += to.Flat
+		out.Accounted += t.Nodes[at].Flat.Value
 		below := t.Calls(at)
 		to.Calls = len(below)
 		for _, b := range below {
@@ -271,12 +272,19 @@ func (f *Flames) cut(t *calls.Tree, q query.Query, limits calls.Trim) (*report.F
 // node returns a call as it is reported, without those below.
 func (f *Flames) node(t *calls.Tree, at uint32, gone bool) *report.FlameNode {
 	c, s := &t.Nodes[at], &t.Sums[at]
-	n := &report.FlameNode{Inline: c.Inline(), Flat: c.Flat.Value, Cum: s.Value}
+	flat := c.Flat
+	if t.Inverted { // the samples that end here are those of the function at the other end of the stack
+		flat = calls.Sum{}
+		if at != calls.RootCall && c.Parent == calls.RootCall && !f.callers {
+			flat = *s
+		}
+	}
+	n := &report.FlameNode{Inline: c.Inline(), Flat: flat.Value, Cum: s.Value}
 	if at != calls.RootCall {
 		n.Frame, n.Number, n.Origin = t.Table.Frames[c.Frame], c.Frame+1, f.origins[c.Frame]
 	}
 	if t.Before != nil {
-		n.Before = &report.Cost2{Flat: f.scaled(c.Flat.Before), Cum: f.scaled(s.Before)}
+		n.Before = &report.Cost2{Flat: f.scaled(flat.Before), Cum: f.scaled(s.Before)}
 		if gone {
 			n.Width = s.Width
 		}

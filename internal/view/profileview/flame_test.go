@@ -132,6 +132,16 @@ func TestFlame(t *testing.T) {
 			  -5 -5 b`,
 			report.Trimming{Shown: 3, Of: 3},
 		},
+		{
+			"inverted, only the functions of the samples cost something by themselves", "main;a 5\nmain;b;a 3\nmain 2\n", "flame invert",
+			`10 0 all
+			 8 8 a
+			  5 0 main
+			  3 0 b
+			   3 0 main
+			 2 2 main`,
+			report.Trimming{Shown: 5, Of: 5, Accounted: 10},
+		},
 		{"empty", "", "flame", `0 0 all`, report.Trimming{}},
 		{
 			"hidden ends", "a;b 3\nc 2\n", "flame hide=b",

@@ -94,7 +94,7 @@ func (x *Sandwiching) found(s *sandwiched, starts *calls.Starts) {
 
 // half returns one of the halves of a sandwich.
 func (s *sandwiched) half(i int) (*report.FlameTree, error) {
-	f := &Flames{head: s.question.head, origins: s.origins, where: s.where, tree: s.trees[i]}
+	f := &Flames{head: s.question.head, origins: s.origins, where: s.where, tree: s.trees[i], callers: i == 1}
 	if s.sides != nil {
 		f.before, f.normalized, f.scaled = &s.headBefore, s.normalized, s.scaled
 	}

@@ -89,12 +89,12 @@ var saved = (() => {
 
   // src/model.ts
   var models = /* @__PURE__ */ new WeakMap();
-  function decode(tree) {
+  function decode(tree, callers = tree.inverted === true) {
     let model = models.get(tree);
-    if (!model) models.set(tree, model = modelOf(tree));
+    if (!model) models.set(tree, model = modelOf(tree, callers));
     return model;
   }
-  function modelOf(tree) {
+  function modelOf(tree, callers) {
     const rows = [];
     let nodes = 0;
     let compares = false;
@@ -106,7 +106,7 @@ var saved = (() => {
       rows.push(row);
       nodes += row.n;
     }
-    return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+    return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares, callers };
   }
   function rowOf({ frame, gap, cum, flat, before, inline, width }, above) {
     const n = frame.length;
@@ -238,7 +238,7 @@ var saved = (() => {
       }
       return parts;
     }
-    /** grown makes a tree of parts. Inverted, what they cost by themselves is at their outermost callers, as in what a server sends. */
+    /** grown makes a tree of parts. Inverted, only the calls below the root cost something by themselves, as in what a server sends. */
     grown(parts, inverted) {
       const root = call(-1, false);
       for (const p of parts) {
@@ -256,8 +256,9 @@ var saved = (() => {
           if (!next) c.below.set(this.frame[at], next = call(this.frame[at], this.inline[at]));
           c = next;
           add(c);
+          if (inverted && i === 0) c.flat += p.flat;
         }
-        c.flat += p.flat;
+        if (!inverted) c.flat += p.flat;
       }
       return root;
     }
@@ -393,7 +394,7 @@ var saved = (() => {
         if (i < 0) continue;
         if (this.frame[p.stack[p.stack.length - 1]] === frame) flat += p.flat;
         callees.push({ ...p, stack: p.stack.slice(i) });
-        callers.push({ ...p, stack: p.stack.slice(0, i + 1), flat: p.flat + p.rest, rest: 0 });
+        callers.push({ ...p, stack: p.stack.slice(0, i + 1), flat: 0, rest: p.flat + p.rest });
       }
       const below = this.only(this.grown(callees, false));
       const above = this.only(this.grown(callers, true));

@@ -12,7 +12,7 @@ import { growth, percent, signed, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import { Item, itemsFor } from "./menu";
-import { Model, Place, Window, ancestors, decode, follow, frameAt, framesOf, framesWhere, matching, nameAt } from "./model";
+import { Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, matching, nameAt } from "./model";
 import { functionOf, readable, shortest } from "./names";
 import { Notes, Problem, useActions } from "./parts";
 import { searched } from "./search";
@@ -225,7 +225,7 @@ function Marked({ before, after, stale }: { before: Side | undefined; after: Sid
     <aside class="panel" aria-label="Details" aria-busy={stale || undefined}>
       <h2>{passing ? "under the pointer" : "selected"}</h2>
       <p class="name">{subjectAt(of.s.model, of.p, of.s.data.path ?? []).name}</p>
-      <dl>{row("cum")}{row("flat")}</dl>
+      <dl>{row("cum")}{flatAt(of.s.model, of.p) !== undefined && row("flat")}</dl>
       {actions.length > 0 && <div class="actions">{actions.map((x) => <button onClick={x.run} title={`${x.doc} (${x.key})`}>{x.name}</button>)}</div>}
     </aside>
   );

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { ColorMode, Palette } from "./colors";
 import { Flagged, titleOf } from "./advice";
 import { percent, value } from "./format";
-import { Model, Place, Window, ancestors, children, depth, nameAt, nodeAt, parentOf, widest } from "./model";
+import { Model, Place, Window, ancestors, children, depth, flatAt, nameAt, nodeAt, parentOf, widest } from "./model";
 import { Brush, rowHeight } from "./paint";
 import { Keys, useKeys } from "./keys";
 import { Item, Menu } from "./menu";
@@ -277,10 +277,11 @@ function Twin({ model, window: w, unit, total, flagged, at, id: tree }: Canvas &
     const r = model.rows[p.row];
     if (!r) return null;
     const [a, b] = children(model, p);
+    const flat = flatAt(model, p);
     return (
       <div role="treeitem" id={id(p)} key={id(p)} aria-level={p.row - top + 1} aria-setsize={n} aria-posinset={p.i - first + 1}
         aria-selected={p.row === at.row && p.i === at.i} aria-expanded={b > a ? true : undefined}>
-        {nameAt(model, p)}, cum {value(r.cum[p.i], unit)}, {percent(r.cum[p.i], total)}, flat {value(r.flat[p.i], unit)}
+        {nameAt(model, p)}, cum {value(r.cum[p.i], unit)}, {percent(r.cum[p.i], total)}{flat !== undefined && `, flat ${value(flat, unit)}`}
         {flagged?.of(r.frame[p.i]).map((f) => "; " + titleOf(f))}
       </div>
     );

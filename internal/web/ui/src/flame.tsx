@@ -7,7 +7,7 @@ import { ColorMode, Palette, colorOf, originNames } from "./colors";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import {
-  Model, Place, Window, ancestors, decode, follow, frameAt, framesOf, framesWhere, matchedValue, matching, nameAt, parentOf, windowOf,
+  Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, matchedValue, matching, nameAt, parentOf, windowOf,
 } from "./model";
 import { FlameCanvas } from "./canvas";
 import { useFlagged } from "./advice";
@@ -267,7 +267,7 @@ export function detailOf(data: { total: number }, model: Model, w: Window, p: Pl
   return {
     frame,
     name,
-    flat: r.flat[p.i],
+    flat: flatAt(model, p),
     cum: r.cum[p.i],
     before: r.before?.[p.i],
     inline: r.inline?.[p.i] === 1,

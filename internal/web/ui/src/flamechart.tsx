@@ -117,7 +117,7 @@ function partsModel(data: FlameChart, scale: Scale): Model {
       above = { ends, first };
     });
   });
-  return { frames, rows, nodes, width: to - from, compares: false };
+  return { frames, rows, nodes, width: to - from, compares: false, callers: false };
 }
 
 /** trackModel is the samples of one track, whose boxes are times already. */
@@ -143,7 +143,7 @@ function trackModel(data: FlameChart, name: string, samples: number, list: Flame
     rows.push({ ...row, frame: r.frame, cum: r.cum, flat: r.flat, inline: r.inline });
     nodes += row.n;
   }
-  return { frames: withHeads(data.frames, [name]), rows, nodes, width: all.w[0], compares: false };
+  return { frames: withHeads(data.frames, [name]), rows, nodes, width: all.w[0], compares: false, callers: false };
 }
 
 /** A Lane is a picture: of all parts, or of one track. */
@@ -304,7 +304,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
 }
 
 const noFrames: FlameFrames = { name: [], file: [], line: [], package: [], origin: [], files: [], packages: [], origins: [] };
-const empty: Model = { frames: noFrames, rows: [], nodes: 0, width: 0, compares: false };
+const empty: Model = { frames: noFrames, rows: [], nodes: 0, width: 0, compares: false, callers: false };
 const mean = ([a, b]: [number, number]) => (a + b) / 2;
 
 /** zoomOf returns the time that a link has in sight. */

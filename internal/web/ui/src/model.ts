@@ -31,6 +31,7 @@ export interface Model {
   nodes: number;
   width: number; // of row 0
   compares: boolean; // nodes have values before
+  callers: boolean; // below a call are its callers
 }
 
 /** A Place is a node of a model. */
@@ -49,13 +50,13 @@ export interface Window {
 const models = new WeakMap<Tree, Model>();
 
 /** decode returns the model of a tree, which is made once: zooming goes back and forth between a few answers. */
-export function decode(tree: Tree): Model {
+export function decode(tree: Tree & { inverted?: boolean }, callers = tree.inverted === true): Model {
   let model = models.get(tree);
-  if (!model) models.set(tree, (model = modelOf(tree)));
+  if (!model) models.set(tree, (model = modelOf(tree, callers)));
   return model;
 }
 
-function modelOf(tree: Tree): Model {
+function modelOf(tree: Tree, callers: boolean): Model {
   const rows: Row[] = [];
   let nodes = 0;
   let compares = false;
@@ -67,7 +68,7 @@ function modelOf(tree: Tree): Model {
     rows.push(row);
     nodes += row.n;
   }
-  return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares };
+  return { frames: tree.frames, rows, nodes, width: rows[0]?.n ? rows[0].w[0] : 0, compares, callers };
 }
 
 // A function for each row, with nothing but arrays in its loops, is compiled after a few rows of the first picture. As a part of modelOf,
@@ -111,6 +112,12 @@ function restOf(above: Row, { left, left_of: of }: FlameRow, { n, x, w, parent }
     out.parent.push(p);
   }
   return out;
+}
+
+/** flatAt returns what a function costs by itself in a call. Where callers are below it, their time is that of the function that they call. */
+export function flatAt(m: Model, p: Place): number | undefined {
+  const flat = m.rows[p.row].flat[p.i];
+  return m.callers && flat === 0 ? undefined : flat;
 }
 
 /** A NamedFrame is a frame of a picture. */

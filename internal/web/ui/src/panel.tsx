@@ -13,7 +13,7 @@ import { originNames } from "./colors";
 export interface Detail {
   frame: AnyFrame | undefined;
   name: string;
-  flat: number;
+  flat: number | undefined; // not told of callers, see flatAt
   cum: number;
   before: number | undefined;
   inline: boolean;
@@ -40,7 +40,7 @@ export function Panel({ detail, unit, total, whole, actions, zoom, stale, more }
         </p>
       )}
       <dl>
-        <div><dt title="in the function itself">flat</dt><dd>{value(flat, unit)} · {percent(flat, total)}</dd></div>
+        {flat !== undefined && <div><dt title="in the function itself">flat</dt><dd>{value(flat, unit)} · {percent(flat, total)}</dd></div>}
         <div><dt title="with all that it calls">cum</dt><dd>{value(cum, unit)} · {percent(cum, total)}</dd></div>
         {before !== undefined && (
           <>

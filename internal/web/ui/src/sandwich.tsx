@@ -51,7 +51,7 @@ function Pick() {
 function Both({ data, name }: { data: Sandwich; name: string }) {
   const { state } = useApp();
   const palette = useContext(PaletteContext);
-  const callers = useMemo(() => new Marks(decode(data.callers)), [data]);
+  const callers = useMemo(() => new Marks(decode(data.callers, true)), [data]);
   const callees = useMemo(() => new Marks(decode(data.callees)), [data]);
   const usual = data.before ? "change" : "origin";
   const mode = (get(state, "ui.color") || usual) as ColorMode;

@@ -106,7 +106,7 @@ export class Calls {
     return parts;
   }
 
-  /** grown makes a tree of parts. Inverted, what they cost by themselves is at their outermost callers, as in what a server sends. */
+  /** grown makes a tree of parts. Inverted, only the calls below the root cost something by themselves, as in what a server sends. */
   private grown(parts: Part[], inverted: boolean): Call {
     const root = call(-1, false);
     for (const p of parts) {
@@ -124,8 +124,9 @@ export class Calls {
         if (!next) c.below.set(this.frame[at], (next = call(this.frame[at], this.inline[at])));
         c = next;
         add(c);
+        if (inverted && i === 0) c.flat += p.flat;
       }
-      c.flat += p.flat;
+      if (!inverted) c.flat += p.flat;
     }
     return root;
   }
@@ -255,7 +256,7 @@ export class Calls {
       if (i < 0) continue;
       if (this.frame[p.stack[p.stack.length - 1]] === frame) flat += p.flat;
       callees.push({ ...p, stack: p.stack.slice(i) });
-      callers.push({ ...p, stack: p.stack.slice(0, i + 1), flat: p.flat + p.rest, rest: 0 });
+      callers.push({ ...p, stack: p.stack.slice(0, i + 1), flat: 0, rest: p.flat + p.rest }); // what the function costs by itself is not told of its callers
     }
     const below = this.only(this.grown(callees, false));
     const above = this.only(this.grown(callers, true));

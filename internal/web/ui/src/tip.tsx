@@ -4,7 +4,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { originNames } from "./colors";
 import { growth, percent, value } from "./format";
-import { Model, Place, frameAt, nameAt } from "./model";
+import { Model, Place, flatAt, frameAt, nameAt } from "./model";
 import { short } from "./names";
 import { Dot } from "./parts";
 
@@ -34,13 +34,14 @@ export function Tip({ model, at, unit, total, box }: { model: Model; at: Place; 
   const name = nameAt(model, at);
   const path = name.slice(0, name.length - short(name).length);
   const before = r.before?.[at.i];
+  const flat = flatAt(model, at);
   const line = frame?.line || frame?.start_line;
   return (
     <div class="tip" role="tooltip" ref={tip} aria-hidden="true">
       <p class="name"><span class="quiet">{path}</span><b>{short(name)}</b></p>
       {frame && <p class="quiet"><Dot origin={frame.origin} />{frame.origin ? originNames[frame.origin] : "other"}{frame.package ? " · " + frame.package : ""}</p>}
       <dl>
-        <div><dt>flat</dt><dd>{value(r.flat[at.i], unit)}</dd><dd>{percent(r.flat[at.i], total)}</dd></div>
+        {flat !== undefined && <div><dt>flat</dt><dd>{value(flat, unit)}</dd><dd>{percent(flat, total)}</dd></div>}
         <div><dt>cum</dt><dd>{value(r.cum[at.i], unit)}</dd><dd>{percent(r.cum[at.i], total)}</dd></div>
         {before !== undefined && <div><dt>before</dt><dd>{value(before, unit)}</dd><dd>{growth(before, r.cum[at.i])}</dd></div>}
       </dl>
