@@ -4,7 +4,7 @@ import { ComponentChildren } from "preact";
 import { AnyFrame, Source } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { Here } from "./findings";
-import { growth, percent, signed, value } from "./format";
+import { column, growth, percent, signed, value } from "./format";
 import { Action, Bar, Dot, Icon } from "./parts";
 import { exactly, functionOf, short } from "./names";
 import { Pair, go, href, to } from "./state";
@@ -75,7 +75,7 @@ function breakable(name: string) {
 
 const shownLines = 6;
 
-/** HotLines are the lines of a function that cost most: in one call of it, or where there is no way to that in all calls. */
+/** HotLines are the lines of a function that cost most with all that they call: in one call of it, or where there is no way to that in all calls. */
 function HotLines({ name, way: asks, able: wanted, delay }: { name: string; way: string[] | undefined; able: boolean; delay: number }) {
   const app = useApp();
   const way = app.api.has("/api/lines") ? asks : undefined;
@@ -90,21 +90,24 @@ function HotLines({ name, way: asks, able: wanted, delay }: { name: string; way:
     return error && !app.api.embedded ? <section class="hotlines"><h2>hottest lines</h2><p class="quiet">{error.message}</p></section> : null;
   }
   const lines = (fn.files ?? []).flatMap((f) => f.lines ?? []).filter((l) => (l.cum ?? 0) !== 0);
-  lines.sort((a, b) => Math.abs(b.flat ?? 0) - Math.abs(a.flat ?? 0) || Math.abs(b.cum ?? 0) - Math.abs(a.cum ?? 0));
-  const some = lines.slice(0, shownLines).sort((a, b) => a.line - b.line);
+  lines.sort((a, b) => Math.abs(b.cum ?? 0) - Math.abs(a.cum ?? 0) || Math.abs(b.flat ?? 0) - Math.abs(a.flat ?? 0) || a.line - b.line);
+  const some = lines.slice(0, shownLines);
   const most = Math.max(...some.map((l) => Math.abs(l.cum ?? 0)), 0);
-  const missing = (fn.files ?? []).find((f) => f.error)?.error;
+  // A file that is missing matters only where its lines may be among the hottest: inlined calls often leave a line in another file.
+  const least = some.length < shownLines ? 0 : Math.abs(some[some.length - 1].cum ?? 0);
+  const missing = (fn.files ?? []).find((f) => f.error && Math.abs(f.cum ?? 0) > least);
+  const print = column([...some, ...(missing ? [missing] : [])].map((l) => l.cum ?? 0), data!.unit);
   const doubts = (fn.files ?? []).flatMap((f) => f.notes ?? []);
   if (some.length === 0 && !missing) return null;
   const target = to(app.state, "source", ["arg", exactly(name)], ["ui.sel", name]);
   return (
     <section class="hotlines">
-      <h2>hottest lines of {short(name)}, {way ? "in this call" : "in all its calls"}</h2>
+      <h2>hottest lines of {short(name)} by cum, {way ? "in this call" : "in all its calls"}</h2>
       {some.length > 0 && (
         <a class="lines" href={href(target)} onClick={(e) => { e.preventDefault(); go(target); }}>
           {some.map((l) => (
             <span class="line">
-              <span class="num">{value(l.flat || l.cum || 0, data!.unit)}</span>
+              <span class="num">{print(l.cum ?? 0)}</span>
               <Bar part={l.cum ?? 0} whole={most} kind={l.flat ? "hot" : ""} />
               <span class="no">{l.line}</span>
               <code>{l.text.trim()}</code>
@@ -112,7 +115,7 @@ function HotLines({ name, way: asks, able: wanted, delay }: { name: string; way:
           ))}
         </a>
       )}
-      {missing && <p class="quiet">{missing}</p>}
+      {missing && <p class="quiet">{some.length > 0 && `${print(missing.cum ?? 0)} more without source: `}{missing.error}</p>}
       {doubts.map((d) => <p class="quiet">{d}</p>)}
     </section>
   );
