@@ -97,6 +97,31 @@ func TestFormat(t *testing.T) {
 		}
 	}
 
+	// The largest value of a column on the page can be read, and what is little there is not nothing.
+	for _, tt := range []struct {
+		values []int64
+		unit   string
+		want   string
+	}{
+		{[]int64{310_910, 385_540, 21_071_810}, "nanoseconds", "0.31ms 0.39ms 21.07ms"},
+		{[]int64{1000, 110_000_000}, "nanoseconds", "0.001ms 110ms"},
+		{[]int64{20_000_000, 0, 1_900_000_000}, "nanoseconds", "20ms 0 1900ms"},
+		{[]int64{-500, 9_999_000}, "nanoseconds", "-0.50us 9999us"},
+		{[]int64{2_000_000_000, 40_000_000_000_000}, "nanoseconds", "2s 40000s"},
+		{[]int64{100 << 10, 10_000 << 10}, "bytes", "0.10MB 9.77MB"},
+		{[]int64{1, 20_000}, "count", "1 20000"},
+	} {
+		list, err := json.Marshal(tt.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(
+			`(() => { %s; const v = %s; return v.map(format.column(v, %q)).join(" "); })()`, script, list, tt.unit)))
+		if err != nil || got != tt.want {
+			t.Errorf("a column of %v %s reads %q, want %q; error %v", tt.values, tt.unit, got, tt.want, err)
+		}
+	}
+
 	// What benchmarks measure are fractions. Halves of the last digit go to the even one.
 	var numbers []float64
 	for _, x := range []float64{0, 0.5, 1, 1.5, 2.5, 4.9995, 9.9994, 9.9995, 9.9996, 12.345, 99.995, 100.05, 123.45, 999.95, 1000.5, 1001.5, 1023.96, 1234.5678, 123456.5} {

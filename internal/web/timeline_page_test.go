@@ -72,6 +72,13 @@ func TestPageTimeline(t *testing.T) {
 	if got := p.text(".card"); !strings.Contains(got, "50.00% of 12s cpu in all of the run") {
 		t.Errorf("with a filter it says %q of the whole run", got)
 	}
+	// A time reads the same wherever it is, however it was written.
+	p.visit("/timeline?at=500000us..6s")
+	for _, at := range []string{".pill", ".moment"} {
+		if got := p.text(at); !strings.Contains(got, "time 0.5s to 6s") {
+			t.Errorf("%s says %q", at, got)
+		}
+	}
 	p.visit("/timeline")
 
 	// The cursor is one for all charts.

@@ -122,9 +122,19 @@ var format = (() => {
   function value(v, unit, chosen) {
     return scaled(v, unit, 2, chosen);
   }
+  var longest = 1e4;
   function column(values, unit) {
-    const one = unitOf(values, values.reduce((most, v) => Math.max(most, Math.abs(v)), 0), unit);
-    return (v) => value(v, unit, one);
+    const most = values.reduce((most2, v) => Math.max(most2, Math.abs(v)), 0);
+    const one = unitOf(values, most, unit);
+    const family = families.find((f) => find(f, unit));
+    if (!family) return (v) => value(v, unit);
+    const from = find(family, unit).size;
+    let to = family.steps.find((s) => s.name === one);
+    for (const s of family.steps) if (s.size > to.size && s.name !== "hrs" && most * from / to.size >= longest) to = s;
+    return (v) => {
+      const text = value(v, unit, to.name);
+      return text === "0" && v !== 0 ? (v < 0 ? "-" : "") + twoDigits(Math.abs(v) * from / to.size) + to.name : text;
+    };
   }
   function short(v, unit) {
     return scaled(v, unit, 0);

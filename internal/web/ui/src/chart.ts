@@ -181,22 +181,40 @@ function timeStep(least: number): number {
   return least < second ? nice(least) : (found ?? Math.ceil(least / second / 86400) * 86400) * second;
 }
 
-/** span prints nanoseconds as queries have them: 1m30s, 15m, 9.5s, 500ms. */
-export function span(nanos: number): string {
-  const decimal = (v: number) => String(Number(fixed(v, 6)));
-  if (nanos > 0 && nanos < second) return decimal(nanos / 1e6) + "ms";
+/** span prints nanoseconds as queries have them: 1m30s, 15m, 9.5s, 500ms. Beside times that are at least a second, less is in seconds, too: 0.5s. */
+export function span(nanos: number, beside = nanos): string {
+  const decimal = (v: number, digits: number) => String(Number(fixed(v, digits))); // to the nanosecond
+  if (nanos > 0 && beside < second) return decimal(nanos / 1e6, 6) + "ms";
   const m = Math.floor(nanos / 60e9);
-  const s = decimal((nanos - m * 60e9) / second) + "s";
+  const s = decimal((nanos - m * 60e9) / second, 9) + "s";
   if (m === 0) return s;
   return ((m < 60 ? "" : Math.floor(m / 60) + "h") + (m % 60) + "m" + s).replace(/m0s$/, "m").replace(/h0m$/, "h");
 }
 
 const units: Record<string, number> = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, µs: 1e3, ns: 1, "": 1e9 };
 
-function nanosOf(text: string): number {
+/** nanosOf reads a time as queries have it. */
+export function nanosOf(text: string): number {
   let sum = 0;
   for (const [, n, unit] of text.matchAll(/([\d.]+)(h|ms|m|s|us|µs|ns|)/g)) sum += Number(n) * units[unit];
   return sum;
+}
+
+/** grain returns what times are rounded to where so much time is in sight. */
+export function grain(length: number): number {
+  return Math.max(1, 10 ** Math.floor(Math.log10(length / 2000)));
+}
+
+/** moment prints a time as exactly as a part of the time of some length needs it. */
+export function moment(nanos: number, length: number, beside = nanos): string {
+  const step = grain(length);
+  return span(Math.round(nanos / step) * step, beside);
+}
+
+/** during prints a part of the time: 6.6359s to 7.3857s. */
+export function during(from: number, to: number): string {
+  const length = to - from;
+  return `${moment(from, length, to)} to ${moment(to, length)}`;
 }
 
 /** rangeOf reads a part of the time as queries have it. */

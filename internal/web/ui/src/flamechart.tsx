@@ -5,7 +5,7 @@ import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ChartPart, FlameChart, FlameFrames, FlameRow } from "./api";
 import { useFlagged } from "./advice";
 import { FlameCanvas } from "./canvas";
-import { span } from "./chart";
+import { during, nanosOf, span } from "./chart";
 import { ColorMode } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { Choice, Legend, Toggle } from "./flame";
@@ -46,7 +46,7 @@ const rateOf = (p: ChartPart, live: boolean) => (live ? p.total : p.total / Math
 
 /** partName says which part of the time one is, and what it comes to. */
 function partName(data: FlameChart, p: ChartPart): string {
-  return `${about(p.from_nanos)} to ${about(p.to_nanos)}: ${p.cores !== undefined ? busyCores(p.cores) + " cores" : value(p.total, data.unit)}`;
+  return `${about(p.from_nanos, p.to_nanos)}: ${p.cores !== undefined ? busyCores(p.cores) + " cores" : value(p.total, data.unit)}`;
 }
 
 /** headName is what stands above the calls of a part, where there is little room. It has no dots, at which names are cut. */
@@ -54,8 +54,12 @@ function headName(data: FlameChart, p: ChartPart): string {
   return p.cores !== undefined ? shortCores(p.cores) : short(p.total, data.unit);
 }
 
-/** about is a time as exact as a glance needs. */
-const about = (nanos: number) => span(nanos < 1e9 ? Math.round(nanos / 1e6) * 1e6 : Math.round(nanos / 1e7) * 1e7);
+/** about is a part of the time as exactly as a glance needs it. */
+function about(from: number, to: number): string {
+  const step = to < 1e9 ? 1e6 : 1e7;
+  const round = (t: number) => Math.round(t / step) * step;
+  return `${span(round(from), to)} to ${span(round(to))}`;
+}
 
 /** withHeads returns frames with others after them, which are no functions. */
 function withHeads(frames: FlameFrames, names: string[]): FlameFrames {
@@ -232,7 +236,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
     const m = lane.marks.model;
     const frame = p.row < firstRow ? undefined : frameAt(m, p);
     const time = timeOf(m, p);
-    const items: Item[] = app.api.embedded ? [] : [{ group: 0, name: "Keep only this time", of: `${about(time[0])} to ${about(time[1])}`, run: () => keep(...time) }];
+    const items: Item[] = app.api.embedded ? [] : [{ group: 0, name: "Keep only this time", of: about(...time), run: () => keep(...time) }];
     return [...items, ...itemsFor(app, frame, nameAt(m, p), () => look(...time), (s) => put(s, "ui.zoom", `${span(Math.round(time[0]))}..${span(Math.round(time[1]))}`))];
   };
   const onWheel = (e: WheelEvent) => {
@@ -271,7 +275,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
           </div>
         </div>
         <div class="crumbs">
-          <span><b>{about(seen[0])} to {about(seen[1])}</b> {zoomed && <span class="quiet">of {about(whole[0])} to {about(whole[1])}</span>}</span>
+          <span><b>{during(...seen)}</b> {zoomed && <span class="quiet">of {during(...whole)}</span>}</span>
           <span class="group">
             <button class="small" onClick={() => zoomBy(0.5)} title="zoom in (+)" aria-label="zoom in">+</button>
             <button class="small" onClick={() => zoomBy(2)} disabled={!zoomed} title="zoom out (-)" aria-label="zoom out">−</button>
@@ -312,13 +316,6 @@ function zoomOf(text: string, whole: [number, number]): [number, number] {
   const [a, b] = text.split("..").map(nanosOf);
   if (a === undefined || b === undefined || !(b > a) || b <= whole[0] || a >= whole[1]) return whole;
   return [Math.max(a, whole[0]), Math.min(b, whole[1])];
-}
-
-function nanosOf(text: string): number {
-  const units: Record<string, number> = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6 };
-  let sum = 0;
-  for (const [, n, u] of text.matchAll(/([\d.]+)(h|ms|m|s)/g)) sum += Number(n) * units[u];
-  return sum;
 }
 
 interface Found {
@@ -394,7 +391,7 @@ function Ruler({ data, seen, verb, onKeep }: { data: FlameChart; seen: [number, 
         </button>
       ))}
       {ticksOf(from, to).map((t) => <span class={"tick" + (share(t) > 94 ? " end" : "")} style={{ left: share(t) + "%" }} aria-hidden="true">{span(t)}</span>)}
-      {range && <div class="range" style={{ left: share(range[0]) + "%", width: share(range[1]) - share(range[0]) + "%" }}><b>{about(range[0])} to {about(range[1])}</b></div>}
+      {range && <div class="range" style={{ left: share(range[0]) + "%", width: share(range[1]) - share(range[0]) + "%" }}><b>{about(range[0], range[1])}</b></div>}
     </div>
   );
 }
@@ -441,8 +438,8 @@ function Marked({ data, lanes, firstRow, timeOf, stale, onZoom, onKeep }: {
     <Panel detail={detail} unit={data.unit} total={data.total} whole={data.total} actions={actions} stale={stale || data.sampled === true}
       zoom={inside && (() => onZoom(inside))} more={
         <div class="when">
-          <p>{about(time[0])} to {about(time[1])}{at.row >= firstRow && !data.sampled && <span class="quiet"> · its part of the time, by share</span>}</p>
-          {inside && onKeep && <button class="small" onClick={() => onKeep(inside)}>Keep only {about(inside[0])} to {about(inside[1])}</button>}
+          <p>{about(...time)}{at.row >= firstRow && !data.sampled && <span class="quiet"> · its part of the time, by share</span>}</p>
+          {inside && onKeep && <button class="small" onClick={() => onKeep(inside)}>Keep only {about(...inside)}</button>}
         </div>
       } />
   );

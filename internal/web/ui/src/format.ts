@@ -104,10 +104,21 @@ export function value(v: number, unit: string, chosen?: string): string {
   return scaled(v, unit, 2, chosen);
 }
 
-/** column returns what prints the values of a column, all in one unit. */
+const longest = 10_000; // from which on the largest value of a column is too long to be read: 1234.50ms, and then 12.35s
+
+/** column returns what prints the values of a column, all in one unit in which the largest can be read. */
 export function column(values: number[], unit: string): (v: number) => string {
-  const one = unitOf(values, values.reduce((most, v) => Math.max(most, Math.abs(v)), 0), unit);
-  return (v) => value(v, unit, one);
+  const most = values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+  const one = unitOf(values, most, unit);
+  const family = families.find((f) => find(f, unit));
+  if (!family) return (v) => value(v, unit);
+  const from = find(family, unit)!.size;
+  let to = family.steps.find((s) => s.name === one)!;
+  for (const s of family.steps) if (s.size > to.size && s.name !== "hrs" && (most * from) / to.size >= longest) to = s; // two decimals of an hour tell little
+  return (v) => {
+    const text = value(v, unit, to.name);
+    return text === "0" && v !== 0 ? (v < 0 ? "-" : "") + twoDigits((Math.abs(v) * from) / to.size) + to.name : text; // little is not nothing
+  };
 }
 
 /** short prints v without decimals: 2MB, 20ms, 1241. It is for where there is hardly any room. */

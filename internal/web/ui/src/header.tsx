@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { App, asked, baseOf, expectCallers, lasting, metricOf, profiled, recordingOf, shows, useAnswer, useApp, useExpected } from "./data";
 import { Check, Failure, Recording } from "./api";
+import { during, nanosOf, span } from "./chart";
 import { duration, count, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { OpenFiles, SavedViews } from "./files";
@@ -323,9 +324,17 @@ function describeStep(key: string): string {
 
 function readableStep(key: string, v: string): string {
   if (v === "true") return "";
-  if (key === "at") return v.replace(/^\.\./, "up to ").replace(/\.\.$/, " on").replace("..", " to ");
+  if (key === "at") return readableTime(v);
   const at = key.startsWith("tag") || key === "base-tag" ? v.indexOf("=") + 1 : 0;
   return v.slice(0, at) + readable(v.slice(at));
+}
+
+/** readableTime prints a part of the time as the charts do. */
+function readableTime(at: string): string {
+  const [from, to] = at.split("..");
+  if (to === undefined) return at;
+  if (from === "") return "up to " + span(nanosOf(to));
+  return to === "" ? span(nanosOf(from)) + " on" : during(nanosOf(from), nanosOf(to));
 }
 
 /** FilterForm is where a filter is typed, or edited where it stands. What no view can answer is told there, and the view stays. */

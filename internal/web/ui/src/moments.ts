@@ -1,6 +1,7 @@
 // Times of an execution trace as text, and ways to them.
 
-import { fixed, value } from "./format";
+import { grain } from "./chart";
+import { value } from "./format";
 import { go, put, state as current, to } from "./state";
 
 const least = 100; // nanoseconds in sight
@@ -13,20 +14,13 @@ function exact(nanos: number): string {
 
 export const ns = (v: number) => value(Math.round(v), "nanoseconds");
 
-/** moment prints a time of the trace as exactly as a window of some width needs it: 29.0ms, or 17.66s where seconds are in sight. */
-export function moment(t: number, width: number): string {
-  const [size, unit, more] = width < 1e9 ? [1e6, "ms", 2] as const : [1e9, "s", 3] as const;
-  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(width / size)) + more));
-  return fixed(t / size, digits) + unit;
-}
-
 export type Window = [from: number, to: number];
 
 /** show has the page answer for a window, or for all of the trace. Where there are several traces, the time says which one it is. */
 export function show([a, b]: Window, [begin, end]: Window, how: "push" | "replace", several = false): void {
   const width = Math.min(end - begin, Math.max(least, b - a));
   const from = Math.min(Math.max(begin, a), end - width);
-  const step = Math.max(1, 10 ** Math.floor(Math.log10(width / 2000)));
+  const step = grain(width);
   const round = (t: number) => Math.round(t / step) * step;
   const all = width >= (end - begin) * 0.999 && !several;
   const at = all ? "" : `${exact(round(from))}..${from + width >= end && !several ? "" : exact(round(from + width))}`;

@@ -11,7 +11,7 @@ export function RequestsInSight() {
   const { data } = useAnswer<Requests>("/api/requests", asked(app, "requests"), 200);
   if (!data || data.requests === 0) return null;
   const handlers = data.handlers.slice(0, 8);
-  const [p50, p99] = [column(handlers.map((h) => h.p50_nanos), "nanoseconds"), column(handlers.map((h) => h.p99_nanos), "nanoseconds")];
+  const time = column(handlers.flatMap((h) => [h.p50_nanos, h.p99_nanos]), "nanoseconds");
   const more = data.tail?.causes.slice(0, 5).filter((c) => c.slow_nanos > c.middle_nanos) ?? [];
   const longer = column(more.map((c) => c.slow_nanos - c.middle_nanos), "nanoseconds");
   const took = column(data.slowest.map((r) => r.took_nanos), "nanoseconds");
@@ -22,7 +22,7 @@ export function RequestsInSight() {
       <table class="plain">
         <thead><tr><th scope="col" class="num">requests</th><th scope="col" class="num">p50</th><th scope="col" class="num">p99</th><th scope="col">handler</th></tr></thead>
         <tbody>
-          {handlers.map((h) => <tr><td class="num">{count(h.count)}</td><td class="num">{p50(h.p50_nanos)}</td><td class="num">{p99(h.p99_nanos)}</td><td>{handler(h.handler)}</td></tr>)}
+          {handlers.map((h) => <tr><td class="num">{count(h.count)}</td><td class="num">{time(h.p50_nanos)}</td><td class="num">{time(h.p99_nanos)}</td><td>{handler(h.handler)}</td></tr>)}
         </tbody>
       </table>
       {data.tail && more.length > 0 && (

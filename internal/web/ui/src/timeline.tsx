@@ -4,7 +4,7 @@
 import { ComponentChildren } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { GC, GCCycle, TimeEvent, TimePoint, Timeline, Top } from "./api";
-import { Axis, Lane, Line, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
+import { Axis, Lane, Line, during, paintLane, paintTimes, queryOf, rangeOf, ready, span } from "./chart";
 import { Palette } from "./colors";
 import { asked, profiled, shows, timed, useAnswer, useApp } from "./data";
 import { count, busyCores, value } from "./format";
@@ -301,7 +301,7 @@ function readings(run: Run, brush: Brush): { when: string; values: Map<string, s
   const round = (t: number) => span(Math.round(t / 1e6) * 1e6);
   const cycles = run.cycles.filter((c) => c.start_nanos >= a && c.start_nanos <= b);
   values.set("stopped", (cycles.length === 0 ? "none" : several(cycles)) + (a < run.cut ? `; those before ${round(run.cut)} are left out` : ""));
-  return { when: brush.range ? `${round(a)} to ${round(b)}` : `all ${round(b - a)}`, values };
+  return { when: brush.range ? during(a, b) : `all ${round(b - a)}`, values };
 }
 
 const cycle = (c: GCCycle) => `gc ${c.gc}: stopped the world for ${value(c.stopped_nanos, "nanoseconds")}, heap ${bytes(c.end_bytes)} → ${bytes(c.live_bytes)}`;

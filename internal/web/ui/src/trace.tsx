@@ -4,14 +4,14 @@
 import { ComponentChildren } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { GoroutineStory, Lane, LaneKind, Lanes, RequestLine, RequestPath, StackCall, TraceTime } from "./api";
-import { Axis, paintTimes, rangeOf, xOf } from "./chart";
+import { Axis, during, moment, paintTimes, rangeOf, xOf } from "./chart";
 import { isForced, Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { count, number, percent, roughly } from "./format";
 import { Keys, useKeys } from "./keys";
 import { exactly } from "./names";
 import { Bar, Notes, Problem } from "./parts";
-import { moment, ns, select, selectRequest, show, Window } from "./moments";
+import { ns, select, selectRequest, show, Window } from "./moments";
 import { RequestsInSight } from "./requests";
 import { add, get, go, put, state as current } from "./state";
 import { PaletteContext } from "./theme";
@@ -155,8 +155,8 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
     <div class="main page scrolls lanes" tabIndex={0} role="region" aria-label="Trace" aria-busy={waiting || undefined}>
       <div class="tools">
         <div class="group">
-          <span class="moment">in sight <b>{ns(length)}</b> <span class="quiet">{moment(view[0], length)} to {moment(view[1], length)} of {ns(all[1] - all[0])}</span></span>
-          {cursor >= view[0] && cursor <= view[1] && <span class="quiet">at {moment(cursor, length)}</span>}
+          <span class="moment">in sight <b>{ns(length)}</b> <span class="quiet">{during(view[0], view[1])} of {ns(all[1] - all[0])}</span></span>
+          {cursor >= view[0] && cursor <= view[1] && <span class="quiet">at {moment(cursor, length, view[1])}</span>}
           {span && <span>{ns(span[1] - span[0])} chosen <button class="small" onClick={() => apply(span as Window)}>Zoom in <kbd>Enter</kbd></button></span>}
         </div>
         <div class="group">
@@ -379,7 +379,7 @@ function Goroutine({ id, at }: { id: string; at: number }) {
       {data.spans.map((s) => (
         <section>
           <h3><i class="dot" style={{ background: colorOf(palette, s.state) }} />{s.state} for {ns(s.took_nanos)}{s.begun_before && ", or longer"}{s.still_so && ", and still so at the end"}</h3>
-          <p class="quiet">from {moment(s.at_nanos, s.took_nanos / 100 || 1)} on</p>
+          <p class="quiet">from {moment(s.at_nanos, s.took_nanos)} on</p>
           <Stack calls={s.stack} />
           {s.ended_by && (
             <>
