@@ -78,8 +78,13 @@ func TestPageFlameChartOfTrace(t *testing.T) {
 	if n := eval[int](p, `document.querySelectorAll(".tracks .lane").length`); n < 1 {
 		t.Fatalf("there are %d tracks", n)
 	}
-	if got := p.text(".crumbs"); !strings.Contains(got, "CPU samples of the execution trace") {
-		t.Errorf("it says %q", got)
+	head := eval[string](p, `document.querySelector(".headline-text").innerText`)
+	n, ok := strings.CutSuffix(strings.Split(head, " · ")[0], " CPU samples")
+	if got := p.text(".crumbs"); !ok || !strings.Contains(got, n+" CPU samples of the execution trace") {
+		t.Errorf("it says %q below %q", got, head)
+	}
+	if got := p.text(".tracks"); strings.Contains(got, "1 samples)") {
+		t.Errorf("the tracks are %q", got)
 	}
 	if got := eval[string](p, `document.querySelector(".tracks .scroller").getAttribute("aria-label")`); !strings.HasPrefix(got, "Samples of ") {
 		t.Errorf("the first track is called %q", got)

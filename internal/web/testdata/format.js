@@ -29,6 +29,7 @@ var format = (() => {
     fixed: () => fixed,
     growth: () => growth,
     interval: () => interval,
+    many: () => many,
     measured: () => measured,
     moment: () => moment,
     number: () => number,
@@ -154,6 +155,9 @@ var format = (() => {
   }
   function count(n) {
     return String(BigInt(Math.round(n)));
+  }
+  function many(n, what) {
+    return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
   }
   function number(x) {
     return digits(x, 4, false);

@@ -9,7 +9,7 @@ import { during, nanosOf, span } from "./chart";
 import { ColorMode } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
 import { Choice, Legend, Toggle } from "./flame";
-import { busyCores, count, percent, short, shortCores, value } from "./format";
+import { busyCores, count, many, percent, short, shortCores, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks } from "./marks";
 import { Item, itemsFor } from "./menu";
@@ -166,8 +166,8 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
   const lanes = useMemo((): Lane[] => {
     if (!data.sampled) return [{ marks: new Marks(partsModel(data, scale)), label: `Flame chart of ${data.metric}: what ran when` }];
     return (data.tracks ?? []).map((t) => {
-      const many = t.goroutines === 1 ? "" : `${count(t.goroutines)} goroutines, `;
-      return { marks: new Marks(trackModel(data, `${t.name} (${many}${count(t.samples)} samples)`, t.samples, t.rows)), label: `Samples of ${t.name}` };
+      const of = t.goroutines === 1 ? "" : `${count(t.goroutines)} goroutines, `;
+      return { marks: new Marks(trackModel(data, `${t.name} (${of}${many(t.samples, "sample")})`, t.samples, t.rows)), label: `Samples of ${t.name}` };
     });
   }, [data, scale]);
   const whole: [number, number] = [data.from_nanos, data.to_nanos];
@@ -283,7 +283,7 @@ function Chart({ data, stale }: { data: FlameChart; stale: boolean }) {
             {zoomed && !app.api.embedded && <button class="small" onClick={() => keep(...seen)} title="have all views answer for the time in sight">Keep this time</button>}
             {get(state, "at") !== "" && <button class="small" onClick={() => go(put(put(latest(), "at", ""), "ui.zoom", ""))}>All of the run</button>}
           </span>
-          <span class="quiet">{data.sampled ? `${count(data.total)} CPU samples of the execution trace, each at its time` : data.live ? "each part shows what there was at its end" : `${value(data.total, data.unit)} in ${count(data.parts.length)} ${data.parts.length === 1 ? "part" : "parts"}`}</span>
+          <span class="quiet">{data.sampled ? `${many(data.total, "CPU sample")} of the execution trace, ${data.total === 1 ? "" : "each "}at its time` : data.live ? "each part shows what there was at its end" : `${value(data.total, data.unit)} in ${count(data.parts.length)} ${data.parts.length === 1 ? "part" : "parts"}`}</span>
         </div>
         <div class="chart" onWheel={onWheel}>
           <Ruler data={data} seen={seen} verb={app.api.embedded ? "zoom into" : "keep"} onKeep={keep} />

@@ -145,6 +145,11 @@ export function count(n: number): string {
   return String(BigInt(Math.round(n)));
 }
 
+/** many prints how many there are of something: 1 sample, 2 samples. */
+export function many(n: number, what: string): string {
+  return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+}
+
 /** number prints a number without a unit: a count, or a mean of counts with four digits. */
 export function number(x: number): string {
   return digits(x, 4, false);

@@ -2,9 +2,9 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { App, asked, baseOf, expectCallers, lasting, metricOf, profiled, recordingOf, shows, useAnswer, useApp, useExpected } from "./data";
-import { Check, Failure, Recording } from "./api";
+import { Check, Failure, FlameChart, Recording } from "./api";
 import { during, nanosOf, span } from "./chart";
-import { duration, count, value } from "./format";
+import { duration, many, value } from "./format";
 import { sheet, useKeys } from "./keys";
 import { OpenFiles, SavedViews } from "./files";
 import { readable, shortest } from "./names";
@@ -82,7 +82,14 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
   const at = api.embedded || !profiled(app) ? "" : get(state, "at");
   const { data: part, error: none } = useAnswer<{ total: number; unit: string; duration_nanos?: number }>(
     at && "/api/top", [["limit", "1"], ...state.pairs.filter(([k]) => k === "ref" || k === "metric" || k === "at")]);
-  const headline = at ? (part && !none ? [
+  // A flame chart of an execution trace is of the CPU samples in it, and not of the time of its goroutines.
+  const { data: chart } = useAnswer<FlameChart>(
+    state.view === "flamechart" && shows(app, "lanes") && api.has("/api/flamechart") ? "/api/flamechart" : "", state.pairs.filter(([k]) => k === "ref" || k === "metric" || k === "at"));
+  const long = at ? part?.duration_nanos : rec?.duration_nanos;
+  const headline = chart?.sampled ? [
+    many(chart.total, "CPU sample"),
+    long ? duration(long) + " long" : "",
+  ].filter(Boolean).join(" · ") : at ? (part && !none ? [
     value(part.total, part.unit),
     part.duration_nanos ? duration(part.duration_nanos) + " long" : "",
   ] : []).filter(Boolean).join(" · ") : [
@@ -128,8 +135,6 @@ export function Header({ theme, onTheme }: { theme: Theme; onTheme: () => void }
     </header>
   );
 }
-
-const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
 /** describe names a recording and its program. */
 function describe({ program, ref }: Recording, all: Recording[]): string {
