@@ -244,7 +244,7 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 		}
 		sl.rows = append(sl.rows, r)
 		sl.covered += time.Duration(r.duration)
-		if r.before != nil {
+		if q.Fold == store.Natural && r.before != nil && r.hasCounters() {
 			sl.grown += time.Duration(r.start - r.before.start)
 		}
 	}

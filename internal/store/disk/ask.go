@@ -204,8 +204,8 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			sl.streams[n] = append(sl.streams[n], f)
 			sl.n += f.profiles
 			sl.covered += time.Duration(f.duration)
-			sl.grown += f.grown()
 			natures := a.natures(f)
+			sl.grown += f.grown(natures)
 			restarted := f.before != nil && f.restarted(natures)
 			for k, nature := range natures {
 				switch {
@@ -240,11 +240,11 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 }
 
 // grown returns the time in which the counters of a profile grew. Those of a sum grew in all processes that were sampled until it ends.
-func (f *found) grown() time.Duration {
+func (f *found) grown(natures []store.Nature) time.Duration {
 	switch {
 	case f.part.rolled:
 		return time.Duration(float64(f.end-f.start) * float64(f.profiles) / float64(max(1, f.rounds)))
-	case f.before != nil:
+	case f.before != nil && slices.Contains(natures, store.Counter):
 		return time.Duration(f.start - f.before.start)
 	}
 	return 0

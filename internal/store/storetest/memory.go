@@ -268,13 +268,18 @@ func rounds(streams [][]entry) int {
 	return store.Rounds(times)
 }
 
-// grown returns the profile with what its counters grew since the profile before.
-func (e *entry) grown() (*profile.Profile, error) {
-	p := e.Parsed
-	counts := make([]bool, len(p.SampleTypes))
-	for k, t := range p.SampleTypes {
+// counts returns which sample types count from the start of the process on.
+func (e *entry) counts() []bool {
+	counts := make([]bool, len(e.Parsed.SampleTypes))
+	for k, t := range e.Parsed.SampleTypes {
 		counts[k] = store.NatureOf(e.Kind, t.Type, e.Counters) == store.Counter
 	}
+	return counts
+}
+
+// grown returns the profile with what its counters grew since the profile before.
+func (e *entry) grown() (*profile.Profile, error) {
+	p, counts := e.Parsed, e.counts()
 	if !slices.Contains(counts, true) {
 		return p, nil
 	}
@@ -367,7 +372,7 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 			}
 			sl.n++
 			sl.covered += time.Duration(e.Parsed.DurationNanos)
-			if e.before != nil {
+			if q.Fold == store.Natural && e.before != nil && slices.Contains(e.counts(), true) {
 				sl.grown += e.Start.Sub(e.before.Start)
 			}
 			i, ok := used[sl]
