@@ -78,6 +78,28 @@ func (t *Tree) sampled() (some *Tree, picked Sum) {
 	return &x, picked
 }
 
+// some returns a tree of some of the samples, which has no calls yet, and what they come to. They are those that sampled would take.
+func (t *Tree) some() (some *Tree, picked Sum) {
+	x := *t
+	x.Nodes, x.Sums = nil, nil
+	x.Entries = make([]Entry, 0, len(t.Values)/sampling+1)
+	var stack profile.Stack
+	n := 0
+	for i := range t.Values {
+		e := Entry{Sample: uint32(i)}
+		if !t.counts(e.Sample) {
+			continue
+		}
+		if n%sampling == 0 {
+			t.begin(&e, &stack)
+			x.Entries = append(x.Entries, e)
+			t.Add(&picked, e.Sample)
+		}
+		n++
+	}
+	return &x, picked
+}
+
 // leastSampled returns the weight that calls have at least in a tree of some samples where they are to be opened, if in the whole they have as much as open.
 func leastSampled(open int64, all Sum, some *Tree) int64 {
 	// What less than two of them weigh would be chance.

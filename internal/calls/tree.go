@@ -155,9 +155,7 @@ func (t *Tree) enterAll() (all Sum) {
 					continue
 				}
 				t.Add(&sum, e.Sample)
-				t.Profile.ReadStack(i, &stack)
-				e.Left = uint32(stack.Len())
-				t.skip(&e.strand, &stack)
+				t.begin(e, &stack)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -168,6 +166,22 @@ func (t *Tree) enterAll() (all Sum) {
 	if some {
 		t.Entries = slices.DeleteFunc(t.Entries, func(e Entry) bool { return e.Sample == nobody })
 	}
+	return all
+}
+
+// begin reads the stack of an entry that stands at the root.
+func (t *Tree) begin(e *Entry, stack *profile.Stack) {
+	t.Profile.ReadStack(int(e.Sample), stack)
+	e.strand = strand{Left: uint32(stack.Len())}
+	t.skip(&e.strand, stack)
+}
+
+// weigh returns what all samples that count come to.
+func (t *Tree) weigh() (all Sum) {
+	for i := range t.Values {
+		t.Add(&all, uint32(i)) // the others are 0
+	}
+	t.positive = t.Before == nil && all.Value == all.Weight && all.Weight < math.MaxInt64
 	return all
 }
 

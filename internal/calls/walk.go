@@ -11,25 +11,28 @@ import (
 // barely wide enough may have no calls below it.
 func (t *Tree) Glance(share float64) *Tree {
 	x := *t
-	sum := x.enter()
+	// Most of the time goes to reaching stacks in memory, so each is read once: samples are not put at the root first.
+	sum := x.weigh()
 	x.Nodes = []Call{{Frame: anyFrame, Opened: true, met: met{Called: true}}}
-	some, picked := x.sampled()
+	some, picked := x.some()
 	least := leastSampled(leastOf(sum, share), picked, some)
 	some.growFrom(least, nil)
 	x.outline(some, least)
 	slots := newCallIndex(x.Nodes)
 	var walkers []*walker
-	inParts(len(x.Entries), func() func(from, to int) {
+	inParts(len(x.Values), func() func(from, to int) {
 		w := newWalker(&x, slots)
 		w.lost = make([]Sum, len(x.Nodes))
 		walkers = append(walkers, w)
 		return func(from, to int) {
 			for i := from; i < to; i++ {
-				w.walk(&x.Entries[i])
+				if e := (Entry{Sample: uint32(i)}); x.counts(e.Sample) {
+					x.begin(&e, &w.stack)
+					w.walkOn(&e)
+				}
 			}
 		}
 	})
-	x.Entries, x.starts = nil, nil
 	x.Sums = make([]Sum, len(x.Nodes))
 	for _, w := range walkers {
 		w.tell()
@@ -210,8 +213,13 @@ type rootWay struct {
 // walk takes an entry from the root to the last call on its way that is there. It returns twice the call, and one more
 // if the call is open and the entry has to go on from there.
 func (w *walker) walk(e *Entry) uint32 {
+	w.t.readStack(e.Sample, &w.stack)
+	return w.walkOn(e)
+}
+
+// walkOn is walk with the stack of the entry read.
+func (w *walker) walkOn(e *Entry) uint32 {
 	t := w.t
-	t.readStack(e.Sample, &w.stack)
 	s, stack := &e.strand, &w.stack
 	at, opened, there := w.enter(s, stack)
 	for there && opened {
