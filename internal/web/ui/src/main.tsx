@@ -186,9 +186,9 @@ function OneSide({ app }: { app: App }) {
   const view = app.state.view;
   if (base === "" || (compares(app, view) && view !== "graph")) return null;
   const names = [ref, base].map((r) => <code title={r}>{shortest(r, recordings)}</code>);
-  if (compares(app, view)) return <p class="quiet one-side">The graph shows what changed: {names[0]} minus the base {names[1]}.</p>;
-  if (base === ref) return <p class="quiet one-side">This view shows only what the filters select, and not the labels that it is compared with.</p>;
-  return <p class="quiet one-side">This view shows only {names[0]}, and not the base {names[1]}.</p>;
+  if (compares(app, view)) return <aside class="quiet one-side" aria-label="what this view compares">The graph shows what changed: {names[0]} minus the base {names[1]}.</aside>;
+  if (base === ref) return <aside class="quiet one-side" aria-label="what this view compares">This view shows only what the filters select, and not the labels that it is compared with.</aside>;
+  return <aside class="quiet one-side" aria-label="what this view compares">This view shows only {names[0]}, and not the base {names[1]}.</aside>;
 }
 
 function sentence(text: string): string {
