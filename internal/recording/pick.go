@@ -392,7 +392,7 @@ func (s *partReader) at(at time.Duration, typ string) (*profile.Profile, error) 
 	}
 	if err == nil && s.kind == Heap && !moves(typ) {
 		if c := s.LiveAsOf(parts[i].To); c != nil {
-			p = p.WithNote(fmt.Sprintf("live memory is that after gc %d, which began %s after the start: heap profiles of Go are up to two collections old", c.N, c.Start))
+			p = p.WithNote(fmt.Sprintf("live memory as of gc %d, which began %s after the start: heap profiles in Go lag by up to two collections", c.N, c.Start))
 		}
 	}
 	return p, err

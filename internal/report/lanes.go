@@ -139,7 +139,7 @@ func (l *Lanes) numbered(lane *Lane, places int) string {
 // strips shows the lanes as strips of so many places.
 func (l *Lanes) strips(places int) []Block {
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
-	list := []Block{Heading{[]Phrase{{"from ", Value{l.From, at}, " to ", Value{l.To, at}, Sep{}, Nanos(l.Whole - l.Begin), " of trace", Sep{}, "each place stands for ", Nanos((l.To - l.From) / int64(places))}}}}
+	list := []Block{Heading{[]Phrase{{"from ", Value{l.From, at}, " to ", Value{l.To, at}, Sep{}, Nanos(l.Whole - l.Begin), " of trace", Sep{}, "each character stands for ", Nanos((l.To - l.From) / int64(places))}}}}
 	group := func(title, name string, lanes []Lane, busy bool, label func(*Lane) any) {
 		if len(lanes) == 0 {
 			return

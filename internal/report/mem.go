@@ -96,7 +96,7 @@ func (m *Mem) Blocks() iter.Seq[Block] {
 		if a := m.AsOf; a != nil {
 			list = append(list, Note{Phrase{
 				"the last of them shows what was live after gc ", a.GC, ", which began after ", Nanos(int64(a.At)), " and left ", Bytes(a.Live),
-				": heap profiles of Go are up to two collections old",
+				": heap profiles in Go lag by up to two collections",
 			}})
 		}
 	}

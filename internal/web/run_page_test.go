@@ -40,7 +40,7 @@ func TestPageRun(t *testing.T) {
 			{"/goroutines", "58 goroutines, in 2 places"},
 			{"/goroutines?focus=main.wait", "52 of 58 goroutines, in 1 place\n\n+48 against 4 of 10 in the first"},
 			{"/goroutines?ignore=main.wait", "6 of 58 goroutines, in 1 place\n\nas many as in the first"},
-			{"/mem", "in the heap profiles taken at 1s and 12s; the last shows what was live after gc 11, which began at 10.90s and left 50MB: heap profiles of Go are up to two collections old"},
+			{"/mem", "in the heap profiles taken at 1s and 12s; the last shows what was live after gc 11, which began at 10.90s and left 50MB: heap profiles in Go lag by up to two collections"},
 			{"/gc", "12 cycles in 12s · pauses up to 1.02ms · log of Go 1.18 or later"},
 		} {
 			p.visit(page.path)

@@ -78,7 +78,7 @@ export function MemoryView() {
             <h2>What grew</h2>
             <p class="quiet">
               live memory by the function that allocated it, in the heap profiles taken at {nanos(data.first_ns ?? 0)} and {nanos(data.last_ns ?? 0)}
-              {data.last_as_of && <>; the last shows what was live after gc {data.last_as_of.gc}, which began at {nanos(data.last_as_of.at_ns)} and left {bytes(data.last_as_of.live)}: heap profiles of Go are up to two collections old</>}
+              {data.last_as_of && <>; the last shows what was live after gc {data.last_as_of.gc}, which began at {nanos(data.last_as_of.at_ns)} and left {bytes(data.last_as_of.live)}: heap profiles in Go lag by up to two collections</>}
             </p>
             <table class="plain">
               <thead><tr><th scope="col" class="num">grew by</th><th scope="col" class="num">from</th><th scope="col" class="num">to</th><th scope="col" class="gauge"><span class="hidden">share</span></th><th scope="col">function</th></tr></thead>
