@@ -94,7 +94,7 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Notes = append(out.Notes, fmt.Sprintf("only the first %d cycles were kept; %d more are left out", gclog.MaxCycles, log.Dropped))
 	}
 	if cpu, ok := run.timeline(); ok && run.sum.Capacity > 0 && float64(cpu) < 0.9*float64(run.sum.CPU) {
-		out.Notes = append(out.Notes, fmt.Sprintf("the timeline has %s of CPU time for the collector: it leaves out the time in which threads waited for a core, or goroutines ran on until they stopped for a pause", unit.Time(cpu)))
+		out.Notes = append(out.Notes, fmt.Sprintf("the timeline shows %s of CPU time for the collector: it leaves out the time in which threads waited for a core, or goroutines ran on until they stopped for a pause", unit.Time(cpu)))
 	}
 	if !run.timed {
 		out.Notes = append(out.Notes, "these lines do not say when a cycle began: rates and shares are unknown")
