@@ -48,8 +48,8 @@ type Progress struct {
 // ErrNothing says that profiles hold nothing that findings could be about.
 var ErrNothing = errors.New("it shows no cost in CPU, memory or waiting")
 
-// ErrForeign says that profiles are of other kinds than those that findings are about.
-var ErrForeign = errors.New("findings are about CPU time, memory, waiting and goroutines, as Go programs measure them, and it has none of these metrics")
+// ErrForeign says that profiles have no metric that findings are about.
+var ErrForeign = errors.New("it has none of the metrics that findings are about: CPU time, memory, waiting and goroutines of Go programs")
 
 // Run has rules look for what the program of some recordings does without need, in their order.
 func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Options) (*report.Advice, error) {

@@ -78,7 +78,7 @@ func (t *Tree) sampled() (some *Tree, picked Sum) {
 	return &x, picked
 }
 
-// some returns a tree of some of the samples, which has no calls yet, and what they come to. They are those that sampled would take.
+// some does the same as sampled for a tree without entries: it takes the same samples.
 func (t *Tree) some() (some *Tree, picked Sum) {
 	x := *t
 	x.Nodes, x.Sums = nil, nil

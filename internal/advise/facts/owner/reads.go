@@ -89,7 +89,7 @@ func readOnly(f *code.Func, e ast.Expr, depth int) bool {
 	return false
 }
 
-// readPart reports whether a part of what is shared, which could be assigned to, is only read.
+// readPart reports whether an expression for a part of a shared value, such as a field or an element, only reads it.
 func readPart(f *code.Func, e ast.Expr, depth int) bool {
 	switch up := f.Parent(e).(type) {
 	case *ast.AssignStmt:
