@@ -243,12 +243,12 @@ type CallFilter struct{ To, From []bool }
 func (b *Builder) Edges(g *Graph, filter CallFilter) {
 	if filter.To == nil && filter.From == nil {
 		if x := newWholeCalls(b, g); x != nil {
-			findAll(x, b.Profile.NumSamples()).link(g)
+			findAll(x, 0, b.Profile.NumSamples()).link(g)
 			return
 		}
 	}
 	if x := newCallFinder(b, g, filter); x.any || x.from != nil {
-		findAll(x, b.Profile.NumSamples()).link(g)
+		findAll(x, 0, b.Profile.NumSamples()).link(g)
 	}
 }
 
@@ -260,7 +260,7 @@ func (b *Builder) allEdges(g *Graph, cutoff int64) {
 			b.Edges(g, CallFilter{})
 			return
 		}
-		b.Known = &KnownCalls{cutoff, findAll(x, b.Profile.NumSamples())}
+		b.Known = &KnownCalls{cutoff, findAll(x, 0, b.Profile.NumSamples())}
 	}
 	b.Known.table.link(g)
 }
@@ -276,14 +276,14 @@ type finder[F any] interface {
 	found() *callTable
 }
 
-// findAll has a finder find the calls of n samples, on as many cores as there are.
-func findAll[F finder[F]](x F, n int) *callTable {
-	parts := make([]F, max(1, min(runtime.GOMAXPROCS(0), n/samplesAtOnce)))
+// findAll has a finder, which may know the samples before those already, find the calls of some samples, on as many cores as there are.
+func findAll[F finder[F]](x F, from, to int) *callTable {
+	parts := make([]F, max(1, min(runtime.GOMAXPROCS(0), (to-from)/samplesAtOnce)))
 	parts[0] = x
 	for i := range parts[1:] {
 		parts[i+1] = x.another()
 	}
-	inRanges(n, len(parts), func(i, from, to int) { parts[i].find(from, to) })
+	inRanges(to-from, len(parts), func(i, a, b int) { parts[i].find(from+a, from+b) })
 	// What was found first in one part comes behind all that was found in those before it, so the order is that of the samples.
 	all := x.found()
 	for _, p := range parts[1:] {

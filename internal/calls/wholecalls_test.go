@@ -48,8 +48,8 @@ func TestWholeCalls(t *testing.T) {
 						kept = nil
 					}
 					got, want := b.Graph(kept, nil), b.Graph(kept, nil)
-					findAll(newWholeCalls(b, got), p.NumSamples()).link(got)
-					findAll(newCallFinder(b, want, CallFilter{}), p.NumSamples()).link(want)
+					findAll(newWholeCalls(b, got), 0, p.NumSamples()).link(got)
+					findAll(newCallFinder(b, want, CallFilter{}), 0, p.NumSamples()).link(want)
 					for i, n := range want.all {
 						if !reflect.DeepEqual(callsOf(n), callsOf(got.all[i])) {
 							t.Fatalf("%s, %+v, one frame in %d, mean %v: calls of frame %d are\n%v, want\n%v", name, d, share, mean, i, callsOf(got.all[i]), callsOf(n))

@@ -257,8 +257,15 @@ func SearchGraph(rec *recording.Recording, q query.Query) *GraphSearch {
 	}
 	t := a.trim(defaultNodes, minShare, minEdgeShare)
 	out.name = a.calling(t)
-	if _, known := recording.Recall[*calls.KnownCalls](rec, out.name); !known {
-		out.search = b.SearchCalls(t)
+	if _, known := recording.Recall[*calls.KnownCalls](rec, out.name); known {
+		return out
+	}
+	begun := false
+	if out.search, begun = recording.Recall[*calls.CallSearch](rec, out.name); begun {
+		return out
+	}
+	if out.search = b.SearchCalls(t); out.search != nil {
+		recording.Note(rec, out.name, out.search) // what was found takes its place
 	}
 	return out
 }

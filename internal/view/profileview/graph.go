@@ -89,6 +89,9 @@ func Graph(in []*recording.Recording, q query.Query) (report.Report, error) {
 	}
 	known, _ := recording.Recall[*calls.KnownCalls](a.rec, a.calling(t))
 	b.Known = known
+	if begun, ok := recording.Recall[*calls.CallSearch](a.rec, a.calling(t)); ok && !t.Tree {
+		b.Known = begun.Finish()
+	}
 	out := a.graph(b, t, calls.CallFilter{})
 	if b.Known != known {
 		recording.Note(a.rec, a.calling(t), b.Known)
@@ -96,7 +99,7 @@ func Graph(in []*recording.Recording, q query.Query) (report.Report, error) {
 	return out, nil
 }
 
-// calling names the calls that a graph chooses its nodes by among what is kept of a recording.
+// calling names the calls that a graph chooses its nodes by among what is kept of a recording, and the search for them.
 func (a *question) calling(t calls.Trim) string {
 	return fmt.Sprint("calls ", t.Min, a.query.Positive, " ", a.costing())
 }

@@ -40,14 +40,14 @@ func TestGraphOnCores(t *testing.T) {
 	}
 }
 
-// TestGraphKnown checks that a graph is the same whether its calls were found when it was asked for, before in several goes, or for another one.
+// TestGraphKnown checks that a graph is the same whether its calls were found when it was asked for, before in several goes, in part, or for another one.
 func TestGraphKnown(t *testing.T) {
 	p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 10_000, Functions: 600}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	remembering := func() *recording.Recording {
-		return (&recording.Recording{Profile: p}).Numbered().Remembering(recording.NewMemo(1 << 20))
+		return (&recording.Recording{Profile: p}).Numbered().Remembering(recording.NewMemo(16 << 20))
 	}
 	for _, q := range []query.Query{{}, {Limit: 20}, {Positive: true}} {
 		want, err := Graph(recorded(p), q)
@@ -63,17 +63,26 @@ func TestGraphKnown(t *testing.T) {
 		if goes < 2 {
 			t.Errorf("%v: the calls were found in %d goes", q, goes)
 		}
+		begun := remembering()
+		asked := 0
+		SearchGraph(begun, q).Go(func() bool { asked++; return asked > 2 })
+		if SearchGraph(begun, q).Done() {
+			t.Errorf("%v: all calls were found in one go", q)
+		}
 		again := remembering()
 		if _, err := Graph([]*recording.Recording{again}, query.Query{Limit: 40, Positive: q.Positive}); err != nil {
 			t.Fatal(err)
 		}
-		for name, rec := range map[string]*recording.Recording{"before": before, "for another one": again} {
+		for name, rec := range map[string]*recording.Recording{"before": before, "in part": begun, "for another one": again} {
 			got, err := Graph([]*recording.Recording{rec}, q)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%v: with calls found %s, it is another graph", q, name)
+			}
+			if !SearchGraph(rec, q).Done() {
+				t.Errorf("%v: with calls found %s, they were not kept", q, name)
 			}
 		}
 	}
