@@ -3,6 +3,7 @@ package calls
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/hone-perf/hone/internal/order"
@@ -62,7 +63,7 @@ func (t *Tree) fold(yield func(*report.FoldedStack) bool) {
 			}
 			continue
 		}
-		if s.Value = c.Flat.Value; s.Value != 0 {
+		if t.put(&s, c.Flat.Value, c.Flat.Before) {
 			if at.depth == 0 {
 				s.Frames = append(s.Frames, noStack)
 			}
@@ -84,8 +85,8 @@ func (t *Tree) fold(yield func(*report.FoldedStack) bool) {
 // foldWaiting yields the stacks of the entries that wait at c, which s.Frames leads to.
 func (t *Tree) foldWaiting(c *Call, s *report.FoldedStack, yield func(*report.FoldedStack) bool) bool {
 	type rest struct {
-		frames []int32
-		value  int64
+		frames        []int32
+		value, before int64
 	}
 	var all []rest
 	var frames []int32
@@ -101,7 +102,11 @@ func (t *Tree) foldWaiting(c *Call, s *report.FoldedStack, yield func(*report.Fo
 			}
 			last = f
 		}
-		all = append(all, rest{frames[from:len(frames):len(frames)], t.Values[e.Sample]})
+		r := rest{frames: frames[from:len(frames):len(frames)], value: t.Values[e.Sample]}
+		if t.Before != nil {
+			r.before = t.Before[e.Sample]
+		}
+		all = append(all, r)
 	}
 	// Frames that read the same are the same: see mergeByText.
 	compare := func(a, b rest) int {
@@ -115,18 +120,30 @@ func (t *Tree) foldWaiting(c *Call, s *report.FoldedStack, yield func(*report.Fo
 	order.Stable(all, compare)
 	depth := len(s.Frames)
 	for i := 0; i < len(all); {
-		s.Value = 0
+		value, before := int64(0), int64(0)
 		j := i
 		for ; j < len(all) && compare(all[i], all[j]) == 0; j++ {
-			s.Value += all[j].value
+			value += all[j].value
+			before += all[j].before
 		}
 		s.Frames = s.Frames[:depth]
 		for _, f := range all[i].frames {
 			s.Frames = append(s.Frames, t.Text(f))
 		}
-		if i = j; s.Value != 0 && !yield(s) {
+		if i = j; t.put(s, value, before) && !yield(s) {
 			return false
 		}
 	}
 	return true
+}
+
+// put sets what a stack costs, and before that what it cost in the base of a comparison. It reports whether that is anything.
+func (t *Tree) put(s *report.FoldedStack, value, before int64) bool {
+	if s.Value = value; t.Before != nil {
+		if s.Before == nil {
+			s.Before = new(int64)
+		}
+		*s.Before = int64(math.Round(float64(before) * t.Ratio))
+	}
+	return value != 0 || before != 0
 }

@@ -10,7 +10,7 @@ import (
 // TestEndless writes stacks that have no end until nobody takes them anymore: they are made one at a time.
 func TestEndless(t *testing.T) {
 	made := 0
-	r := &report.Folded{Head: head(), Each: func(yield func(*report.FoldedStack) bool) {
+	r := &report.Folded{FoldedHead: report.FoldedHead{Head: head()}, Each: func(yield func(*report.FoldedStack) bool) {
 		for s := (&report.FoldedStack{Frames: []string{"main.main", "main.work"}, Value: 1}); yield(s); {
 			made++
 		}

@@ -156,7 +156,7 @@ func writeTraces(w io.Writer, t *report.Traces) error {
 
 func writeFolded(w io.Writer, f *report.Folded) error {
 	s := jsonStream{w: bufio.NewWriterSize(w, 1<<16)}
-	if err := s.begin(f.Head); err != nil {
+	if err := s.begin(f.FoldedHead); err != nil {
 		return err
 	}
 	s.beginList("stacks")

@@ -211,7 +211,7 @@ func infoReport() *report.Info {
 }
 
 func foldedReport() *report.Folded {
-	return &report.Folded{Head: head(), Each: func(yield func(*report.FoldedStack) bool) {
+	return &report.Folded{FoldedHead: report.FoldedHead{Head: head()}, Each: func(yield func(*report.FoldedStack) bool) {
 		_ = yield(&report.FoldedStack{Frames: []string{"main.main", "a;b <c>"}, Value: 12_000 * ms}) &&
 			yield(&report.FoldedStack{Frames: []string{"main.main"}, Value: 1_010 * ms})
 	}}

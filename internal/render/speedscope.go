@@ -61,19 +61,19 @@ func Speedscope(w io.Writer, r report.Report, _ Options) error {
 	out.WriteString(`{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"hone","profiles":[`)
 	begin(f.Metric)
 	for s := range f.Each {
-		switch {
-		case s.Value > 0:
+		switch v := s.Change(); {
+		case v > 0:
 			if len(weights) > 0 {
 				out.WriteByte(',')
 			}
 			out.Write(sample(s))
-			weights = append(weights, s.Value)
-		case s.Value < 0:
+			weights = append(weights, v)
+		case v < 0:
 			if len(below) > 0 {
 				negative.WriteByte(',')
 			}
 			negative.Write(sample(s))
-			below = append(below, -s.Value)
+			below = append(below, -v)
 		}
 	}
 	end(weights)

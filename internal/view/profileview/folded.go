@@ -6,9 +6,9 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Folded is every stack with what it costs, one line each, for programs that draw flame graphs.
+// Folded is every stack with what it costs, one line each, for programs that draw flame graphs. With a base there is what it cost before.
 func Folded(in []*recording.Recording, q query.Query) (report.Report, error) {
-	a, err := ask(in, q)
+	a, s, err := askSides(in, q)
 	if err != nil {
 		return nil, err
 	}
@@ -16,5 +16,11 @@ func Folded(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &report.Folded{Head: a.head, Each: t.Folded()}, nil
+	out := &report.Folded{FoldedHead: report.FoldedHead{Head: a.head}}
+	if s != nil {
+		t.Before, t.Ratio = s.p.Values(s.before), s.ratio
+		out.BaseHead, out.Normalized = &s.headBefore, s.normalized
+	}
+	out.Each = t.Folded()
+	return out, nil
 }

@@ -1,6 +1,7 @@
 package profileview
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/profile/profiletest"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -76,6 +78,10 @@ func foldedText(t *testing.T, p *profile.Profile, q query.Query) string {
 	if err != nil {
 		t.Fatalf("%s: %v", q, err)
 	}
+	return linesOf(r)
+}
+
+func linesOf(r report.Report) string {
 	var b strings.Builder
 	for block := range r.(*report.Folded).Blocks() {
 		for line := range block.(report.Lines).Each {
@@ -106,6 +112,50 @@ func TestFolded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFoldedBase compares folded stacks with those of either side alone, of profiles large enough that some calls of the tree stay closed.
+func TestFoldedBase(t *testing.T) {
+	sides := make([]*profile.Profile, 2)
+	want := make(map[string]string) // by stack: before and after
+	for i := range sides {
+		p, err := profile.ParseBytes(profiletest.Bytes(profiletest.Config{Samples: 5000, Functions: 400, Seed: 1, Run: uint64(i)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides[i] = p
+		for line := range strings.Lines(foldedText(t, p, query.Query{})) {
+			stack, n := cutLast(strings.TrimSuffix(line, "\n"))
+			if i == 0 {
+				want[stack] = n + " 0"
+				continue
+			}
+			before, _, _ := strings.Cut(want[stack], " ")
+			want[stack] = cmp.Or(before, "0") + " " + n
+		}
+	}
+	r, err := Folded(recorded(sides[1], sides[0]), query.Query{Base: []string{"before"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(linesOf(r)) {
+		n++
+		rest, after := cutLast(strings.TrimSuffix(line, "\n"))
+		stack, before := cutLast(rest)
+		if got := before + " " + after; got != want[stack] {
+			t.Fatalf("%s is %s, want %s", stack, got, want[stack])
+		}
+	}
+	if n != len(want) || n < 2000 {
+		t.Errorf("%d stacks, want %d", n, len(want))
+	}
+}
+
+// cutLast cuts a line before its last count.
+func cutLast(line string) (rest, count string) {
+	i := strings.LastIndexByte(line, ' ')
+	return line[:i], line[i+1:]
 }
 
 func TestFoldedNoStack(t *testing.T) {

@@ -142,9 +142,10 @@ var Views = []view.View{
 		Name:     "folded",
 		Formats:  []string{".folded"},
 		Doc:      "Write folded stacks for flame graph tools",
-		Examples: []string{"folded", "folded metric=alloc_space ignore=^runtime"},
-		Uses:     "ref metric at " + filters + " " + frames + " " + paths,
+		Examples: []string{"folded", "folded metric=alloc_space ignore=^runtime", "folded base=old.pprof"},
+		Uses:     "ref base base-tag metric at " + filters + " " + frames + " normalize " + paths,
 		Run:      Folded,
+		Compares: true,
 	},
 	{
 		Name: "dot", Aliases: []string{"graph"},
