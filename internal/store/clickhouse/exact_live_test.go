@@ -101,7 +101,7 @@ func exactlyOnce(t *testing.T, s *Store, all []*store.Upload, now func() time.Ti
 
 func fleet() (storetest.Fleet, func() time.Time) {
 	f := storetest.Small()
-	f.Services, f.Rounds = 2, 4
+	f.Services, f.Rounds, f.Kinds = 2, 4, []string{"cpu", "heap"}
 	end := f.Start.Add(time.Duration(f.Rounds+1) * f.Every)
 	return f, func() time.Time { return end }
 }
@@ -143,7 +143,7 @@ func TestRetries(t *testing.T) {
 	if failures < 10 {
 		t.Errorf("only %d attempts failed", failures)
 	}
-	whole := openAt(t, anyServer(t).address, database, now)
+	whole := withMemo(openAt(t, anyServer(t).address, database, now))
 	defer whole.Close()
 	exactly(t, whole, all, now)
 	for _, o := range add(t, whole, all) {

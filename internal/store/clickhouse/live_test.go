@@ -131,7 +131,7 @@ func newDatabase() string { return fmt.Sprintf("test_%d", databases.Add(1)) }
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		s := openAt(t, anyServer(t).address, newDatabase(), now)
+		s := withMemo(openAt(t, anyServer(t).address, newDatabase(), now))
 		s.sumsFrom = 2
 		return s
 	}, "shuffled", "repeated") // of which TestRetries and TestServerKilled have both

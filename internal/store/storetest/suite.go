@@ -332,7 +332,7 @@ func received(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 // together adds from many goroutines while others ask.
 func together(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
 	f := Small()
-	f.Services, f.Rounds = 2, 3
+	f.Services, f.Rounds, f.Kinds = 2, 3, []string{"cpu", "heap"}
 	p := newPair(t, open, nowOf(f))
 	all := f.All()
 	ctx := context.Background()
