@@ -75,7 +75,7 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 		return fix, err
 	}
 	t := newSearch(s.opt, work)
-	t.dir = s.dir
+	t.dir, t.calls = s.dir, s.calls // those that showed the race; what does not compile with the patch is left out
 	if err := t.prepare(ctx, overlay, work); err != nil {
 		var wrong *gocmd.Error
 		if errors.Is(err, ErrNoBuild) || errors.As(err, &wrong) {
