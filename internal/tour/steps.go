@@ -70,14 +70,14 @@ func (g *guide) underLoad(ctx context.Context, name string) (*recording.Recordin
 	}
 	say := func(doing string) {
 		if doing == "recording" {
-			doing = fmt.Sprintf("sending requests for %v", loadTime)
+			doing = fmt.Sprintf("sending requests for %v", g.opt.load)
 		}
 		g.opt.Say(doing)
 	}
 	done, err := load.Record(ctx, capture.Options{
 		Out: filepath.Join(g.dir, name), Dir: g.pkg, Hone: g.opt.Hone, Say: say,
 		Build: &capture.Build{Targets: []string{"."}, Dir: g.pkg}, Program: capture.Program{Args: []string{"-addr", words[1]}},
-	}, load.Plan{Targets: []load.Target{{URL: target}}, Conns: conns, Duration: loadTime, Warmup: warmup})
+	}, load.Plan{Targets: []load.Target{{URL: target}}, Conns: conns, Duration: g.opt.load, Warmup: warmup})
 	if err != nil {
 		return nil, nil, err
 	}

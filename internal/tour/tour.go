@@ -31,6 +31,7 @@ type Options struct {
 	Note  func(text string)                    // is told what is not as planned, when it shows; nil is nobody
 
 	usual time.Duration // in place of a minute and a half
+	load  time.Duration // in place of loadTime
 }
 
 // A Tour is what came of it.
@@ -83,6 +84,7 @@ func Run(ctx context.Context, opt Options) (*Tour, error) {
 	if planned == 0 {
 		planned, most = cmp.Or(opt.usual, usualBudget), mostBudget
 	}
+	opt.load = cmp.Or(opt.load, loadTime)
 	if opt.Note == nil {
 		opt.Note = func(string) {}
 	}

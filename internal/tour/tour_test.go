@@ -161,7 +161,7 @@ func TestFixesOf(t *testing.T) {
 func TestRunOnBusyMachine(t *testing.T) {
 	testrun.Live(t, "goes through all of hone")
 	var said []string
-	got, err := Run(t.Context(), Options{Dir: t.TempDir(), Note: func(text string) { said = append(said, text) }, usual: time.Second})
+	got, err := Run(t.Context(), Options{Dir: t.TempDir(), Note: func(text string) { said = append(said, text) }, usual: time.Second, load: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
