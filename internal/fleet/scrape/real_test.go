@@ -61,7 +61,7 @@ func serveProfiles() error {
 				})
 			}
 			wg.Wait()
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(40 * time.Millisecond)
 		}
 	}()
 	fmt.Println(l.Addr())
