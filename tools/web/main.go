@@ -5,6 +5,8 @@
 //	go -C tools/web run .          write the bundle
 //	go -C tools/web run . -check   fail when the bundle is not what the sources give
 //
+// Beside the bundle it writes a list of what it is made of, in the form of sha256sum, by which a test sees whether it is stale without bundling.
+//
 // It has a go.mod of its own, so that those who use hone do not depend on the bundler. The bundler takes types away but
 // does not check them. CI does, with the compiler of TypeScript: .ci/run says how.
 package main
@@ -12,12 +14,16 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
@@ -68,7 +74,60 @@ func run(ui string, check bool) error {
 		}
 		fmt.Printf("%s: %d bytes, %d unpacked\n", filepath.Base(path), len(contents), len(f.Contents))
 	}
-	return nil
+	return list(ui, files, check)
+}
+
+// list writes the list of the sources and of the files that are made of them, or compares it with the one that is there.
+func list(ui string, made []api.OutputFile, check bool) error {
+	root, err := filepath.Abs(filepath.Join(ui, "..", "..", ".."))
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for _, f := range made {
+		paths = append(paths, f.Path)
+		if filepath.Base(filepath.Dir(f.Path)) == "dist" {
+			paths[len(paths)-1] += ".gz"
+		}
+	}
+	for _, from := range []string{ui, filepath.Join(root, "tools", "web")} {
+		err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			if filepath.Base(filepath.Dir(path)) != "dist" {
+				paths = append(paths, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var lines []string
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(b), filepath.ToSlash(name)))
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[2*sha256.Size:], b[2*sha256.Size:]) })
+	text, path := []byte(strings.Join(lines, "")), filepath.Join(ui, "dist", "sha256.txt")
+	if there, err := read(path); err != nil || bytes.Equal(there, text) {
+		return err
+	}
+	if check {
+		return fmt.Errorf("%s is not that of the sources; run: go -C tools/web run .", path)
+	}
+	return os.WriteFile(path, text, 0o644)
 }
 
 // bundle returns what belongs in the folder dist of ui, and in testdata beside it.
