@@ -12,10 +12,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -160,21 +158,24 @@ func (s codeSide) place(file string) (string, bool) {
 	return strings.CutPrefix(file, s.module+"/")
 }
 
-var notDeclared = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.deferwrap\d+|-fm|\.\d+|-range\d+)+$`)
-})
-
 // key returns what a function of a profile is matched by.
 func (s codeSide) key(fn *profile.Function) (k codeKey, ok bool) {
 	file, ok := s.place(fn.File)
 	if !ok {
 		return k, false
 	}
-	_, name, ok := strings.Cut(path.Base(fn.Name), ".")
+	declared, part := profile.CutPart(fn.Name)
+	for part != profile.Declared {
+		declared, part = profile.CutPart(declared)
+	}
+	_, name, ok := strings.Cut(path.Base(declared), ".")
 	if !ok {
 		return k, false
 	}
-	name = strings.ReplaceAll(notDeclared().ReplaceAllString(name, ""), "[...]", "")
+	if strings.HasPrefix(name, "init.") {
+		name = "init" // the number tells those of a package apart
+	}
+	name = strings.ReplaceAll(name, "[...]", "")
 	return codeKey{s.folder(path.Dir(file)), name}, true
 }
 

@@ -69,6 +69,55 @@ func packagePath(name string) string {
 // noPackage is what Go 1.27 calls the package of some closures of functions that were inlined: _.goready.func1.
 const noPackage = "_"
 
+// A Part is why the compiler made a function that has no declaration of its own.
+type Part uint8
+
+const (
+	Declared    Part = iota // it has one
+	Literal                 // a function literal: main.run.func1, and in that main.run.func1.2
+	LoopBody                // the body of a loop over a function: main.run-range1
+	GoCall                  // the call of a go statement with arguments: main.run.gowrap1
+	DeferCall               // the call of a defer statement with arguments: main.run.deferwrap1
+	MethodValue             // a method with its receiver: main.(*T).M-fm
+)
+
+// CutPart returns what a function is and the function that it is a part of, both read from its name. The names are those of Go 1.22 to 1.27.
+func CutPart(function string) (outer string, part Part) {
+	if outer, ok := strings.CutSuffix(function, "-fm"); ok {
+		return outer, MethodValue
+	}
+	rest := strings.TrimRight(function, "0123456789")
+	if rest == function {
+		return function, Declared
+	}
+	outer = function
+	switch {
+	case cutSuffix(&outer, rest, ".func"):
+		part = Literal
+	case cutSuffix(&outer, rest, "-range"):
+		part = LoopBody
+	case cutSuffix(&outer, rest, ".gowrap"):
+		part = GoCall
+	case cutSuffix(&outer, rest, ".deferwrap"):
+		part = DeferCall
+	case cutSuffix(&outer, rest, ".") && !strings.HasSuffix(outer, ".init"): // declared are init.0, and map.init.0 for variables
+		part = Literal
+	}
+	if part == Declared || !strings.Contains(outer[strings.LastIndexByte(outer, '/')+1:], ".") { // main.func1 may be declared
+		return function, Declared
+	}
+	return outer, part
+}
+
+// cutSuffix sets outer to name without a suffix, if name has it.
+func cutSuffix(outer *string, name, suffix string) bool {
+	rest, ok := strings.CutSuffix(name, suffix)
+	if ok {
+		*outer = rest
+	}
+	return ok
+}
+
 // isSplitOff reports whether a name ends as compilers of C name what they split off a function or made special.
 func isSplitOff(rest string) bool {
 	first, number, _ := strings.Cut(rest, ".")

@@ -66,6 +66,45 @@ func TestPackageOf(t *testing.T) {
 	}
 }
 
+func TestCutPart(t *testing.T) {
+	tests := []struct {
+		name, outer string
+		part        Part
+	}{
+		{"main.run", "main.run", Declared},
+		{"main.run.func1", "main.run", Literal},
+		{"main.run.func1.2", "main.run.func1", Literal},
+		{"main.glob..func1", "main.glob.", Literal},
+		{"main.init.func1", "main.init", Literal},
+		{"main.run-range1", "main.run", LoopBody},
+		{"main.run-range1-range2", "main.run-range1", LoopBody},
+		{"main.run.gowrap2", "main.run", GoCall},
+		{"main.run.func1.gowrap1", "main.run.func1", GoCall},
+		{"main.run.deferwrap10", "main.run", DeferCall},
+		{"main.run.func2.1.deferwrap2", "main.run.func2.1", DeferCall},
+		{"main.init.0.gowrap1", "main.init.0", GoCall},
+		{"main.gen[go.shape.int].gen[go.shape.int].func2.func3.gowrap1", "main.gen[go.shape.int].gen[go.shape.int].func2.func3", GoCall},
+		{"a/b.gen[...].deferwrap1", "a/b.gen[...]", DeferCall},
+		{"a/b.(*Map[go.shape.struct { c/d.v int }]).Load.gowrap1", "a/b.(*Map[go.shape.struct { c/d.v int }]).Load", GoCall},
+		{"main.(*T).M-fm", "main.(*T).M", MethodValue},
+		{"main.init.0", "main.init.0", Declared},
+		{"main.map.init.0", "main.map.init.0", Declared},
+		{"main.func1", "main.func1", Declared},
+		{"a.com/b.gowrap1", "a.com/b.gowrap1", Declared},
+		{"main.funcs", "main.funcs", Declared},
+		{"main.add2", "main.add2", Declared},
+		{"a/on-range1/m.Run", "a/on-range1/m.Run", Declared},
+		{"parse.part.12.cold", "parse.part.12.cold", Declared},
+		{"12", "12", Declared},
+		{"", "", Declared},
+	}
+	for _, tt := range tests {
+		if outer, part := CutPart(tt.name); outer != tt.outer || part != tt.part {
+			t.Errorf("CutPart(%q) = %q, %d, want %q, %d", tt.name, outer, part, tt.outer, tt.part)
+		}
+	}
+}
+
 func TestFunctionPackage(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"net/http.Get", "/elsewhere/x.go", "net/http"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
@@ -142,7 +143,8 @@ func machinery(f *racelog.Frame) bool {
 			return true
 		}
 	}
-	return strings.Contains(f.Func, ".gowrap") || racelog.Library(f.Func)
+	_, part := profile.CutPart(f.Func)
+	return part == profile.GoCall || racelog.Library(f.Func)
 }
 
 // ownFrame returns the innermost frame of code of the module, or nil.

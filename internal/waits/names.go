@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/profile"
 )
 
 // Names knows the functions of stacks, and what they say about goroutines. It keeps what it found out.
@@ -199,7 +200,7 @@ func waiter(name string) bool {
 
 // wraps reports whether a function at the root of a stack is only there to call the one that the goroutine is for.
 func wraps(name string) bool {
-	if i := strings.LastIndex(name, ".gowrap"); i >= 0 && digits(name[i+len(".gowrap"):]) {
+	if _, part := profile.CutPart(name); part == profile.GoCall {
 		return true
 	}
 	switch name {
@@ -209,12 +210,10 @@ func wraps(name string) bool {
 	return false
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-
 // function leaves out of a name what says nothing.
 func function(name string) string {
-	if i := strings.LastIndex(name, ".gowrap"); i >= 0 && digits(name[i+len(".gowrap"):]) {
-		return name[:i]
+	if outer, part := profile.CutPart(name); part == profile.GoCall {
+		return outer
 	}
 	return name
 }

@@ -4,11 +4,11 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
+	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 )
 
 // The rules of this file come last. They speak of lines of which no other rule does, and only where what is allocated there
@@ -53,7 +53,7 @@ func hotLines(p *advise.Pass, look func(n ast.Node, l *cost.Line)) {
 // nodeOn returns the first node on a line, in the function literal that it begins where the samples are of that.
 func nodeOn(f *code.Func, number int, l *cost.Line) ast.Node {
 	first := firstOn(f, number)
-	if first == nil || !strings.Contains(l.Func, ".func") || f.Literal(first) != nil {
+	if first == nil || !symbol.InLiteral(l.Func) || f.Literal(first) != nil {
 		return first
 	}
 	var inside ast.Node

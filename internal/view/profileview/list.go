@@ -231,7 +231,10 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 // startMoved reports whether the function no longer begins at the line where it did when it was compiled. Functions that the compiler made
 // from something else, such as a go statement or the body of a loop, are not asked about.
 func startMoved(function, file string, start int, lines []string) bool {
-	if start == 0 || !strings.HasSuffix(file, ".go") || madeByCompiler().MatchString(function) {
+	if start == 0 || !strings.HasSuffix(file, ".go") || strings.HasSuffix(function, ".init") || strings.Contains(function, ".map.init.") {
+		return false
+	}
+	if _, part := profile.CutPart(function); part != profile.Declared && part != profile.Literal {
 		return false
 	}
 	if start > len(lines) {
@@ -249,10 +252,6 @@ func startMoved(function, file string, start int, lines []string) bool {
 	_, rest, ok := strings.Cut(lines[start-1], "func")
 	return !ok || !strings.Contains(rest, name)
 }
-
-var madeByCompiler = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\.init$|\.map\.init\.|[.-](range|gowrap|deferwrap)[0-9]+|-fm$`)
-})
 
 // unnamed is of functions in functions, and of the second and further init.
 var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(func)?[0-9]+$`) })

@@ -1,7 +1,11 @@
 // Package symbol reads names of functions as profiles have them.
 package symbol
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hone-perf/hone/internal/profile"
+)
 
 // IsRuntime reports whether a function is one of the runtime, or of what it is made of.
 func IsRuntime(fn string) bool {
@@ -54,19 +58,31 @@ func IsInit(fn string) bool {
 }
 
 // IsInside reports whether a function is a part of a declared one, so that it begins on a line inside of that: a function literal, such as
-// main.run.func1, or the body of a loop over a function, such as main.run-range1.
+// main.run.func1, the body of a loop over a function, such as main.run-range1, or the call of a go statement, such as main.run.gowrap1.
 func IsInside(fn string) bool {
-	return strings.Contains(fn, ".func") || strings.Contains(Short(fn), loopBody)
+	_, part := profile.CutPart(fn)
+	return part != profile.Declared && part != profile.MethodValue
+}
+
+// InLiteral reports whether a function is a function literal, or a part of one.
+func InLiteral(fn string) bool {
+	for {
+		outer, part := profile.CutPart(fn)
+		switch part {
+		case profile.Declared:
+			return false
+		case profile.Literal:
+			return true
+		}
+		fn = outer
+	}
 }
 
 // IsLoopBody reports whether a function is the body of a loop over a function, in the function of a name.
 func IsLoopBody(fn, of string) bool {
 	rest, ok := strings.CutPrefix(fn, of)
-	return ok && strings.HasPrefix(rest, loopBody)
+	return ok && strings.HasPrefix(rest, "-range")
 }
-
-// loopBody is how the compiler goes on after the name of the function with the loop; a number follows.
-const loopBody = "-range"
 
 // WithoutTypes returns the name of a function without type arguments.
 func WithoutTypes(name string) string {

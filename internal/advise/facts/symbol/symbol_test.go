@@ -27,10 +27,22 @@ func TestShort(t *testing.T) {
 func TestIsInside(t *testing.T) {
 	for fn, want := range map[string]bool{
 		"main.run.func1": true, "example.com/m.(*T).M.func2.1": true, "main.run-range1": true, "main.run-range1-range1": true, "main.(*T).M-range2.func1": true,
-		"main.run": false, "example.com/on-range1/m.Run": false, "main.(*T).M-fm": false,
+		"main.run.gowrap2": true, "main.run.deferwrap1": true, "main.run.func1.gowrap1": true, "main.run[...].func1.deferwrap1": true,
+		"main.run": false, "main.funcs": false, "example.com/on-range1/m.Run": false, "main.(*T).M-fm": false,
 	} {
 		if got := IsInside(fn); got != want {
 			t.Errorf("IsInside(%q) = %v", fn, got)
+		}
+	}
+}
+
+func TestInLiteral(t *testing.T) {
+	for fn, want := range map[string]bool{
+		"main.run.func1": true, "main.run.func1.2": true, "main.run.func1.gowrap1": true, "main.init.func1": true,
+		"main.run": false, "main.funcs": false, "main.run-range1": false, "main.run.gowrap1": false, "main.init.0": false,
+	} {
+		if got := InLiteral(fn); got != want {
+			t.Errorf("InLiteral(%q) = %v", fn, got)
 		}
 	}
 }
