@@ -139,7 +139,7 @@ func TestAgent(t *testing.T) {
 		return
 	}
 	a.asks("fix", in{"package": "./stage0", "bench": "Hi$", "each": "20s", "budget": "2m"}, `fix(es)? proven; nothing written`)
-	dry := a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m"}, `1 fix proven; nothing written`)
+	dry := a.asks("fix", in{"ref": made, "finding": 1, "each": "90s", "budget": "4m"}, `1 fix proven; nothing written`, `nothing was written, because of \{"apply": false\}`)
 	if applied() {
 		t.Error("a dry run writes")
 	}

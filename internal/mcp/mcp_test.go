@@ -587,6 +587,7 @@ func TestSpelling(t *testing.T) {
 		{hint.Ask("why-alloc", "a.go:12"), `why_alloc {"where": "a.go:12"}`},
 		{hint.Ask("fix", "--source=v2", "a.hone", "2"), `fix {"ref": "a.hone", "finding": 2, "apply": true, "source": "v2"}`},
 		{hint.Ask("fix", "--dry-run", "./codec"), `fix {"package": "./codec"}`},
+		{hint.Ask("fix", "./codec").With("dry-run", ""), `fix {"package": "./codec"}`},
 		{hint.Ask("record", "./cmd/app"), `record {"package": "./cmd/app"}`},
 		{hint.Ask("record", "./codec").With("test", ""), `record {"test": "./codec"}`},
 		{hint.Ask("record", "localhost:6060").With("for", "5s"), `record {"server": "localhost:6060", "for": "5s"}`},
@@ -608,6 +609,7 @@ func TestSpelling(t *testing.T) {
 	for o, want := range map[hint.Option]string{
 		{Name: "limit"}: "limit", {Name: "limit", Value: "50"}: `{"limit": 50}`, {Name: "min", Value: "0"}: `{"min": "0"}`,
 		{Name: "cum"}: "sort", {Name: "faster"}: `{"faster": true}`, {Name: "json"}: `{"json": true}`, {Name: "o"}: "output", {Name: "relative"}: "--relative on the command line",
+		{Name: "dry-run"}: `{"apply": false}`,
 	} {
 		if got := by.Option(o); got != want {
 			t.Errorf("%v is %s, want %s", o, got, want)
@@ -616,7 +618,7 @@ func TestSpelling(t *testing.T) {
 	// Whatever it says, the tool takes it.
 	r := ran{}
 	c := connect(t, Options{Folder: folder(t), Run: r.run}, nil)
-	for _, next := range []hint.Command{hint.Ask("top", "a.hone").With("cum", "").With("limit", "5"), hint.Ask("fix", "a.hone", "2"), hint.Ask("advise", "a.hone").With("finding", "2")} {
+	for _, next := range []hint.Command{hint.Ask("top", "a.hone").With("cum", "").With("limit", "5"), hint.Ask("fix", "a.hone", "2"), hint.Ask("fix", "a.hone").With("dry-run", ""), hint.Ask("advise", "a.hone").With("finding", "2")} {
 		tool, input, _ := strings.Cut(by.Command(next), " ")
 		var in map[string]any
 		if err := json.Unmarshal([]byte(input), &in); err != nil {

@@ -22,6 +22,9 @@ var knownTools = sync.OnceValue(func() []*tool { return append(lookTools(), step
 
 // Option spells an input. Tools share the names of inputs, so which tool it belongs to does not matter.
 func (s Speller) Option(o hint.Option) string {
+	if o.Name == dryRun { // what a call does that leaves apply out
+		return `{"apply": false}`
+	}
 	for _, t := range knownTools() {
 		c := said{tool: t}
 		switch in := t.option(o.Name); {
@@ -69,6 +72,10 @@ func sayCall(c hint.Command) *said {
 	tests := slices.ContainsFunc(c.Options, func(o hint.Option) bool { return o.Name == "test" })
 	writes := true
 	for _, o := range c.Options {
+		if o.Name == dryRun {
+			writes = false
+			continue
+		}
 		if o.Name != "test" && !call.set(call.tool.option(o.Name), o.Value) {
 			return nil
 		}
@@ -79,7 +86,7 @@ func sayCall(c hint.Command) *said {
 	for _, a := range args {
 		name, value, flag := strings.Cut(a, "=")
 		switch {
-		case a == "--dry-run":
+		case a == "--"+dryRun:
 			writes = false
 		case flag && strings.HasPrefix(name, "-"):
 			if !call.set(call.tool.option(strings.TrimLeft(name, "-")), value) {
@@ -123,6 +130,9 @@ func (t *tool) option(name string) *input {
 	}
 	return in
 }
+
+// dryRun is an option of the commands whose tools have apply: the tools write nothing unless they are told to.
+const dryRun = "dry-run"
 
 // cum is short for sort=cum, on the command line as well.
 const cum = "cum"

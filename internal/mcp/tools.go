@@ -419,7 +419,7 @@ var stepTools = []*tool{
 		finish: func(s *server, c *call) error {
 			c.refs = append(c.refs, c.given["finding"]...) // behind what it is a finding of
 			if c.given["apply"] == nil {
-				c.flags = append(c.flags, "--dry-run")
+				c.flags = append(c.flags, "--"+dryRun)
 			}
 			return needs("ref", "package")(s, c)
 		},
