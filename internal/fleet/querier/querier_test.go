@@ -419,6 +419,7 @@ func TestErrors(t *testing.T) {
 		{"SelectSeries", `{"profileTypeID":"` + cpuType + `"}`, 400, "invalid_argument", "step"},
 		{"SelectSeries", `{"profileTypeID":"` + cpuType + `","step":"NaN"}`, 400, "invalid_argument", "step"},
 		{"SelectSeries", `{"profileTypeID":"` + cpuType + `","step":0.001,"end":"9000000000000"}`, 400, "invalid_argument", "longer step"},
+		{"SelectSeries", `{"profileTypeID":"` + cpuType + `","step":15,"stackTraceSelector":{"callSite":[{"name":"main"}]}}`, 501, "unimplemented", "leave stackTraceSelector out, or ask SelectMergeStacktraces"},
 		{"SelectMergeStacktraces", `{"profileTypeID":"` + cpuType + `","labelSelector":"{a=~\"(\"}"}`, 400, "invalid_argument", "pattern"},
 		{"SelectMergeStacktraces", `{"profileTypeID":"::::","labelSelector":"{}"}`, 400, "invalid_argument", "<name>:<sample-type>"},
 		{"LabelValues", `{}`, 400, "invalid_argument", "name"},

@@ -32,7 +32,8 @@ func (s *Server) selectSeries(c *call) error {
 		return connect.Errorf(connect.InvalidArgument, "step is %v; it is a number of seconds from 0.001", m.Step)
 	}
 	if len(callSite(m.Stacks)) > 0 {
-		return connect.Errorf(connect.Unimplemented, "series of parts of stacks are not known here")
+		// Totals are kept without stacks: this would read all profiles, once for each point and line.
+		return connect.Errorf(connect.Unimplemented, "SelectSeries cannot select a call site; leave stackTraceSelector out, or ask SelectMergeStacktraces")
 	}
 	step := time.Duration(math.Round(m.Step*1000)) * time.Millisecond
 	if n := q.To.Sub(q.From) / step; n > maxPoints {
