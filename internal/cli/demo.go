@@ -23,6 +23,7 @@ const demoReach = 400 * 24 * time.Hour
 
 // runDemo sends profiles of the demo services to a server until ctx ends, and prints what to try. It calls ready when the server has a history.
 func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string, ready func(), folder string, log *slog.Logger) {
+	defer to.Fill(false)
 	add := func(ctx context.Context, uploads []*store.Upload) error {
 		outcomes, err := to.Add(ctx, token.DefaultTenant, uploads)
 		for _, outcome := range outcomes {
@@ -41,7 +42,7 @@ func runDemo(ctx context.Context, sys *System, to *fleet.Server, address string,
 	}
 	err = demo.Run(ctx, demo.Options{
 		Add: add, Folder: folder, History: history, Began: demo.Beginning(there),
-		Ready: func(s demo.Story) { ready(); sayDemo(sys, address, s, time.Now()) },
+		Ready: func(s demo.Story) { to.Fill(false); ready(); sayDemo(sys, address, s, time.Now()) },
 		Deployed: func(d demo.Deployed) {
 			fmt.Fprintf(sys.Err, "hone: %s is being deployed: %s follows %s\n", d.Service, d.To, d.From)
 		},

@@ -226,6 +226,7 @@ func serve(ctx context.Context, sys *System, o serving) error {
 		working.Go(func() { notice.New(notice.Options{Store: s, Events: events, Log: log}).Run(ctx) })
 	}
 	if o.demo {
+		answering.Fill(true)
 		// Look for changes only when the profiles of earlier days are loaded.
 		working.Go(func() {
 			runDemo(ctx, sys, answering, scheme+"://"+l.Addr().String(), watch, filepath.Join(o.data, "demo"), log)

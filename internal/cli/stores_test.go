@@ -581,10 +581,24 @@ func TestServicesWithoutData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty := httptest.NewServer(fleet.New(fleet.Options{Store: storetest.NewMemory(), Tokens: tokens}))
+	answering := fleet.New(fleet.Options{Store: storetest.NewMemory(), Tokens: tokens})
+	empty := httptest.NewServer(answering)
 	defer empty.Close()
 	t.Setenv("HONE_STORE", empty.URL)
 	if code, out := s.hone("", "services"); code != 0 || !strings.Contains(out, "note: the store is empty; hone push and hone serve --config FILE put profiles into it") {
 		t.Errorf("of an empty store: %d %s", code, out)
+	}
+	answering.Fill(true)
+	for range 2 { // without profiles, and with one of long ago
+		for _, args := range [][]string{{"services"}, {"top", "store:shop"}, {"events", "shop"}} {
+			if _, out := s.hone("", args...); !regexp.MustCompile(`(?m)^(note|hint): the demo is still making its profiles; ask again in a minute$`).MatchString(out) {
+				t.Errorf("%s of a demo that begins: %s", args[0], out)
+			}
+		}
+		old := storetest.Small()
+		old.Start = time.Now().Add(-48 * time.Hour).UTC()
+		if _, err := answering.Add(t.Context(), token.DefaultTenant, old.All()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

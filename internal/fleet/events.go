@@ -107,7 +107,7 @@ func (s *Server) known(ctx context.Context, tenant, service string, from, to tim
 	if slices.ContainsFunc(all, func(e event.Event) bool { return e.Service == service }) {
 		return nil
 	}
-	none := store.Explain(ctx, s.Store, store.Query{Tenant: tenant, Selector: store.Service(service), From: from, To: to})
+	none := s.explain(ctx, store.Query{Tenant: tenant, Selector: store.Service(service), From: from, To: to})
 	if none.Found == nil || none.Found.Services == nil {
 		return nil
 	}

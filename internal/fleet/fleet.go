@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-perf/hone/internal/cache"
@@ -65,6 +66,7 @@ type Server struct {
 	receiver *receive.Server
 	opened   *cache.Cache[string, *selection]
 	adding   chan struct{} // limits merging for pages
+	filling  atomic.Bool
 }
 
 // New returns a Server.
@@ -102,6 +104,9 @@ func New(o Options) *Server {
 
 // Configure sets the limits of tenants, and the labels that identify processes.
 func (s *Server) Configure(c *receive.Config) { s.receiver.Configure(c) }
+
+// Fill sets whether the server is still making its first profiles, which answers then say.
+func (s *Server) Fill(filling bool) { s.filling.Store(filling) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
@@ -308,20 +313,23 @@ func onlyKeys(r *http.Request, keys ...string) error {
 
 // Costs are the input of fleetview.Services.
 type Costs struct {
-	From   time.Time        `json:"from"`
-	To     time.Time        `json:"to"`
-	Step   time.Duration    `json:"step_ns"`
-	Series []store.Series   `json:"series"`
-	Totals fleetview.Totals `json:"totals"`           // in steps
-	Whole  fleetview.Totals `json:"whole"`            // in one step, of what processes hold
-	Before []store.Line     `json:"before,omitempty"` // CPU totals of the preceding period of the same length
-	Any    bool             `json:"any"`              // the store has profiles, perhaps of another time
+	From    time.Time        `json:"from"`
+	To      time.Time        `json:"to"`
+	Step    time.Duration    `json:"step_ns"`
+	Series  []store.Series   `json:"series"`
+	Totals  fleetview.Totals `json:"totals"`            // in steps
+	Whole   fleetview.Totals `json:"whole"`             // in one step, of what processes hold
+	Before  []store.Line     `json:"before,omitempty"`  // CPU totals of the preceding period of the same length
+	Any     bool             `json:"any"`               // the store has profiles, perhaps of another time
+	Filling bool             `json:"filling,omitempty"` // the server is still making its first profiles
 }
 
 // Report returns the answer.
 func (c *Costs) Report() *report.Services {
 	out := fleetview.Services(c.Totals, c.Whole, c.Before, c.Series, fleetview.Window{From: c.From, To: c.To, Step: c.Step})
 	switch {
+	case c.Filling:
+		out.Notes = append(out.Notes, source.FillingStore)
 	case len(out.Rows) > 0:
 	case c.Any:
 		out.Notes = append(out.Notes, hint.Text{"there are only profiles of other times; ", hint.Option{Name: "last", Value: "7d"}, " shows the last week"})
@@ -340,7 +348,7 @@ func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 			return nil, badRequest{fmt.Errorf("last=%s: want a time such as 1h or 7d", profile.Shorten(text, 40))}
 		}
 	}
-	c := &Costs{To: s.Now().UTC()}
+	c := &Costs{To: s.Now().UTC(), Filling: s.filling.Load()}
 	c.From = c.To.Add(-last)
 	q := store.Query{Tenant: tenant, From: c.From, To: c.To}
 	var err error

@@ -147,9 +147,19 @@ func (e *noProfile) Unwrap() error { return store.ErrNotFound }
 func (s *Server) explained(ctx context.Context, err error) error {
 	var none *store.NothingError
 	if errors.As(err, &none) && none.Found == nil {
-		return source.Nothing(store.RefPrefix, store.Explain(ctx, s.Store, none.Query))
+		return source.Nothing(store.RefPrefix, s.explain(ctx, none.Query))
 	}
 	return err
+}
+
+// explain is store.Explain for the store of this server.
+func (s *Server) explain(ctx context.Context, q store.Query) *store.NothingError {
+	filling := s.filling.Load() // before looking: when it is over, all profiles are there
+	none := store.Explain(ctx, s.Store, q)
+	if none.Found != nil {
+		none.Found.Filling = filling
+	}
+	return none
 }
 
 // pack writes a recording.

@@ -35,6 +35,9 @@ var EmptyStore = hint.Text{
 	"the store is empty; ", hint.Command{Verb: "push"}, " and ", hint.Command{Verb: "serve", Options: []hint.Option{{Name: "config", Value: "FILE"}}}, " put profiles into it",
 }
 
+// FillingStore says that the server of a store is still making its first profiles.
+var FillingStore = hint.Text{"the demo is still making its profiles; ask again in a minute"}
+
 func instead(prefix, address string, e *store.NothingError) hint.Text {
 	f := e.Found
 	if f == nil {
@@ -57,6 +60,8 @@ func instead(prefix, address string, e *store.NothingError) hint.Text {
 		return append(out, of+" "+said)
 	}
 	switch {
+	case f.Filling:
+		return FillingStore
 	case f.Services != nil && len(f.Services) == 0:
 		return EmptyStore
 	case f.Services != nil:

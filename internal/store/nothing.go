@@ -16,6 +16,7 @@ type NothingError struct {
 // Found is what the store has instead of the selected profiles. The first of these fields that is set explains why nothing was found.
 type Found struct {
 	Services []string  `json:"services,omitzero"` // all services, if there is none of that name
+	Filling  bool      `json:"filling,omitempty"` // the server is still making its first profiles
 	Label    string    `json:"label,omitempty"`   // label that never has this value
 	Labels   []string  `json:"labels,omitzero"`   // all labels, if there is none of that name
 	Values   []string  `json:"values,omitzero"`   // values of Label
