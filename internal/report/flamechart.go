@@ -8,18 +8,19 @@ import (
 // A FlameChart is what a program did in the order of time, with the stacks of each time.
 type FlameChart struct {
 	Head
-	Trimming              // of Calls
-	Ref      string       `json:"ref"`
-	At       string       `json:"at,omitempty"` // the part of the run that was asked for
-	From     int64        `json:"from_nanos"`   // since the start of the run
-	To       int64        `json:"to_nanos"`
-	Sampled  bool         `json:"sampled,omitempty"` // Tracks has samples that know their times; else each of Parts is a sum
-	Live     bool         `json:"live,omitempty"`    // a part shows what there was at its end, not what was added in it
-	Most     int64        `json:"most"`              // largest total of Parts
-	Parts    []ChartPart  `json:"parts"`             // in the order of time
-	Tracks   []ChartTrack `json:"tracks,omitempty"`
-	Frames   FlameFrames  `json:"frames"` // that rows refer to by their places
-	Calls    []ChartCall  `json:"calls"`  // the heaviest, each followed by those below it
+	Trimming               // of Calls
+	Ref       string       `json:"ref"`
+	At        string       `json:"at,omitempty"` // the part of the run that was asked for
+	From      int64        `json:"from_nanos"`   // since the start of the run
+	To        int64        `json:"to_nanos"`
+	Sampled   bool         `json:"sampled,omitempty"`   // Tracks has samples that know their times; else each of Parts is a sum
+	Unsampled bool         `json:"unsampled,omitempty"` // there is nothing to draw: the execution trace has no CPU samples
+	Live      bool         `json:"live,omitempty"`      // a part shows what there was at its end, not what was added in it
+	Most      int64        `json:"most"`                // largest total of Parts
+	Parts     []ChartPart  `json:"parts"`               // in the order of time
+	Tracks    []ChartTrack `json:"tracks,omitempty"`
+	Frames    FlameFrames  `json:"frames"` // that rows refer to by their places
+	Calls     []ChartCall  `json:"calls"`  // the heaviest, each followed by those below it
 }
 
 // A ChartPart is a part of the time.
@@ -60,6 +61,9 @@ type Indented struct {
 // Blocks lists the heaviest calls, with a line of how each went over time.
 func (c *FlameChart) Blocks() iter.Seq[Block] {
 	m := c.measure()
+	if c.Unsampled {
+		return blocks(append([]Block{c.heading(m, nil)}, c.remarks()...))
+	}
 	from, to := time.Duration(c.From), time.Duration(c.To)
 	what := Phrase{"from ", from, " to ", to, " in ", len(c.Parts), plural(len(c.Parts), " part")}
 	table := Table{Columns: []Column{

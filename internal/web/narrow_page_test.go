@@ -40,9 +40,6 @@ func pageKinds(t *testing.T) []pageKind {
 func (k pageKind) tabs(t *testing.T, width, height int64) (*page, []string) {
 	t.Helper()
 	p := open(t, k.address, width, height)
-	if k.name == "trace" {
-		p.pardon = "/api/flamechart" // it has no CPU samples, which the page says
-	}
 	if !strings.Contains(k.address, "/overview") {
 		p.url = strings.TrimSuffix(k.address, "/")
 	}

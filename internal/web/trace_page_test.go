@@ -50,6 +50,13 @@ func TestPageTraceOfAnother(t *testing.T) {
 	p := open(t, serveRecordings(t, traced(t), web.Recorded(t)), 1280, 800)
 	p.visit("/trace")
 	p.wait(`document.querySelector(".lane-row") !== null`)
+	// Without CPU samples there is no flame chart of it, which is no mistake of anybody.
+	p.visit("/flamechart")
+	if got := p.text(".message"); !strings.Contains(got, "No CPU samples in this trace") || !strings.Contains(got, "records both") || p.text(".problem") != "" {
+		t.Errorf("the flame chart says %q", got)
+	}
+	p.visit("/trace")
+	p.wait(`document.querySelector(".lane-row") !== null`)
 	// No control leads to the trace of a recording without one, but an address does.
 	other := eval[string](p, `document.querySelector(".pick option:nth-child(2)").value`)
 	eval[bool](p, `(history.pushState(null, "", "/trace?ref=`+url.QueryEscape(other)+`"), dispatchEvent(new PopStateEvent("popstate")))`)

@@ -21,10 +21,6 @@ const (
 	sampleLate   = 25_000_000
 )
 
-// errNoSamples says that there are no samples in an execution trace.
-var errNoSamples = hint.Errorf(hint.Text{hint.Ask("record"), " with ", hint.Option{Name: "trace"}, " records both"},
-	"the execution trace has no CPU samples: it has them when a CPU profile is recorded at the same time")
-
 // sampled are samples of an execution trace as a question leaves them.
 type sampled struct {
 	frames []int32 // outermost first
@@ -57,9 +53,6 @@ func (c *flameChart) samples(rec *recording.Recording, q query.Query) error {
 	if err != nil {
 		return err
 	}
-	if p.NumSamples() == 0 {
-		return errNoSamples
-	}
 	q.Metric = ""
 	one := rec.WithProfile(p.WithHeader(withDefault(p.Header)), "samples")
 	a, err := ask([]*recording.Recording{one}, q)
@@ -67,6 +60,12 @@ func (c *flameChart) samples(rec *recording.Recording, q query.Query) error {
 		return err
 	}
 	c.out.Head, c.out.Sampled = a.head, true
+	if p.NumSamples() == 0 {
+		c.out.Unsampled = true
+		c.out.Notes = slices.Clip(c.out.Notes)
+		c.out.Notes.Add("the execution trace has no CPU samples: it has them when a CPU profile is recorded at the same time; ", hint.Ask("record").With("trace", ""), " records both")
+		return nil
+	}
 	whole := p.Values(waits.TimeColumn)
 	from, to := max(0, whole[0]-samplePeriod), whole[len(whole)-1]
 	if q.At.To != 0 {

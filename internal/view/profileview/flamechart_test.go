@@ -169,3 +169,24 @@ func TestFlameChartOfTrace(t *testing.T) {
 		t.Errorf("of a bare profile: %v", err)
 	}
 }
+
+// A trace that was recorded without a CPU profile is no mistake: the answer says what is missing.
+func TestFlameChartWithoutSamples(t *testing.T) {
+	f, err := os.Open("../../../testdata/trace/shop.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rec, err := recording.Execution.ReadAlone("shop.trace", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := FlameChart([]*recording.Recording{rec.WithProfile(folded(t, "x 1\n"), "")}, query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.(*report.FlameChart)
+	if len(c.Notes) != 1 || !c.Unsampled || len(c.Parts) > 0 || !strings.Contains(c.Notes[0].String(), "has no CPU samples") {
+		t.Errorf("%+v", c)
+	}
+}

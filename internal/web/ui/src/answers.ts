@@ -376,6 +376,7 @@ export interface FlameChart extends Head, Trimming {
   from_nanos: number;
   to_nanos: number;
   sampled?: boolean;
+  unsampled?: boolean;
   live?: boolean;
   most: number;
   parts: ChartPart[];

@@ -16,7 +16,7 @@ import { Item, itemsFor } from "./menu";
 import { Model, Place, Row, Window, depth, frameAt, framesWhere, matchedValue, matching, nameAt, parentOf } from "./model";
 import { functionOf } from "./names";
 import { Detail, Panel } from "./panel";
-import { Nothing, Notes, Problem, useActions } from "./parts";
+import { Message, Nothing, Notes, Problem, Remark, useActions } from "./parts";
 import { rowHeight } from "./paint";
 import { searchRule, searched } from "./search";
 import { get, go, put, state as latest } from "./state";
@@ -27,6 +27,9 @@ export function FlameChartView() {
   const { data, error, waiting } = useAnswer<FlameChart>("/api/flamechart", asked(app, "flamechart"));
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
+  if (data.unsampled) {
+    return <Message title="No CPU samples in this trace">{data.notes?.map((n) => <p><Remark text={n} /></p>)}</Message>;
+  }
   if (data.total === 0) return <Nothing head={data} />;
   return <Chart data={data} stale={waiting} />;
 }
