@@ -534,3 +534,20 @@ func TestServicesMeans(t *testing.T) {
 	}
 	check("with profiles of another service")
 }
+
+// The page of services says that the first profiles are still being made, as hone services does.
+func TestFill(t *testing.T) {
+	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Store: storetest.NewMemory(), Tokens: tokens})
+	for _, filling := range []bool{true, false} {
+		s.Fill(filling)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/api/v1/fleet/services", nil))
+		if got := strings.Contains(w.Body.String(), `"filling":true`); w.Code != 200 || got != filling {
+			t.Errorf("filling: %t: %d %s", filling, w.Code, w.Body)
+		}
+	}
+}

@@ -54,6 +54,7 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 	if err := bound(q); err != nil {
 		return err
 	}
+	filling := s.filling.Load()
 	at := fleetview.NewWindow(from, to, sparkSteps)
 	series, err := s.Store.Series(r.Context(), q)
 	if err != nil {
@@ -84,6 +85,7 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 		return err
 	}
 	out := fleetview.ServiceTimes(byKind, whole, before, deploys, series, at)
+	out.Filling = filling
 	if !out.Any {
 		out.Any, err = s.has(r.Context(), tenant)
 	}

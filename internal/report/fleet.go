@@ -34,7 +34,8 @@ type FleetServices struct {
 	To       int64          `json:"to_ms"`
 	Services []FleetService `json:"services"`
 	Cores    float64        `json:"cores"`
-	Any      bool           `json:"any"` // there are profiles, if not of this time
+	Any      bool           `json:"any"`               // there are profiles, if not of this time
+	Filling  bool           `json:"filling,omitempty"` // the server is still making its first profiles
 }
 
 // A FleetService is a service on average, and over time.

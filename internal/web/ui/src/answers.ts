@@ -528,6 +528,7 @@ export interface FleetServices {
   services: FleetService[];
   cores: number;
   any: boolean;
+  filling?: boolean;
 }
 
 export interface FleetTime {

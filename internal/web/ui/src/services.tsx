@@ -35,6 +35,13 @@ export function ServicesView() {
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   const pick = (t: string) => go(put(state, "ui.time", t === usualTime ? "" : t));
+  if (data.services.length === 0 && data.filling) {
+    return (
+      <Message title="The demo is still making its profiles">
+        <p>This takes a minute or two. <button onClick={() => location.reload()}>Look again</button></p>
+      </Message>
+    );
+  }
   if (data.services.length === 0 && !data.any) return <First />;
   const most = Math.max(...data.services.map((s) => s.cores), 0);
   return (
