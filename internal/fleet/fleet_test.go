@@ -175,6 +175,35 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
+// TestMetricsOfFullStore counts what a full store does not take as refused.
+func TestMetricsOfFullStore(t *testing.T) {
+	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Store: fullStore{storetest.NewMemory()}, Tokens: tokens, Now: time.Now})
+	for range 2 {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/api/v1/profiles?service=api&kind=cpu", strings.NewReader("main;work 1\n"))
+		if s.ServeHTTP(w, r); w.Code != http.StatusInsufficientStorage {
+			t.Fatalf("status %d: %s", w.Code, w.Body)
+		}
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", nil))
+	for _, want := range []string{`outcome="refused"} 2`, `outcome="failed"} 0`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s in\n%s", want, w.Body)
+		}
+	}
+}
+
+type fullStore struct{ store.Store }
+
+func (fullStore) Add(context.Context, string, []*store.Upload) ([]store.Outcome, error) {
+	return nil, fmt.Errorf("adding: %w", store.ErrFull)
+}
+
 // Prometheus gets the counts of the tenant of a token, and those of all tenants and of the server with an admin token.
 func TestMetricsOfTenants(t *testing.T) {
 	b := newBench(t)

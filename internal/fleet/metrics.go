@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -57,7 +58,11 @@ func (c *counted) tenants() []string {
 func (c *counted) Add(ctx context.Context, tenant string, uploads []*store.Upload) ([]store.Outcome, error) {
 	n := c.counts(tenant)
 	out, err := c.Store.Add(ctx, tenant, uploads)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrFull):
+		n.refused.Add(int64(len(uploads)))
+		return out, err
+	case err != nil:
 		n.failed.Add(int64(len(uploads)))
 		return out, err
 	}
