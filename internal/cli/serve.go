@@ -28,6 +28,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/source"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/clickhouse"
@@ -323,7 +324,7 @@ func openStore(ctx context.Context, o serving, log *slog.Logger) (store.Store, f
 		return nil, nil, err
 	}
 	for _, bad := range s.Damage() {
-		log.Warn("reading the log", "err", bad)
+		log.Warn("opening the store", "err", hint.With(bad).Spell(flagSpeller{}))
 	}
 	return s, func(ctx context.Context) {
 		s.Run(ctx, func(err error) { log.Error("keeping the store", "err", err) })
@@ -441,7 +442,7 @@ func checkCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check",
 		Short:   "Check a store while no server uses it",
-		Long:    "Read everything in a store, and report what is damaged.\n\n--mend moves unreadable files to the folder damaged, removes files that belong to nothing,\nand rebuilds a lost catalog.",
+		Long:    "Read everything in a store, and report what is damaged.\n\n--mend moves unreadable files, and files that belong to nothing, to the folder damaged, and\nrebuilds a lost catalog.",
 		Example: "  hone serve check --data /var/lib/hone\n  hone serve check --data /var/lib/hone --mend",
 	}
 	data := cmd.Flags().String("data", usualData, "check the store in `DIR`")
@@ -457,9 +458,12 @@ func checkCommand(sys *System) *cobra.Command {
 		left := 0
 		for _, p := range found.Problems {
 			what := "left as it is"
-			if p.Mended {
+			switch {
+			case p.Mended && p.Moved != "":
+				what = "mended; the file is kept as " + filepath.Join(*data, filepath.FromSlash(p.Moved))
+			case p.Mended:
 				what = "mended"
-			} else {
+			default:
 				left++
 			}
 			fmt.Fprintf(sys.Out, "%s: %v (%s)\n", p.File, p.Err, what)

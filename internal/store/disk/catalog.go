@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -37,16 +38,25 @@ type blockRecord struct {
 
 func (b *blockRecord) key() []byte { return []byte(b.Tenant + "\x00" + b.Day + "\x00" + b.Service) }
 
+func openBolt(name string, o *bbolt.Options) (*bbolt.DB, error) {
+	o.Timeout = time.Second
+	db, err := bbolt.Open(name, 0o600, o)
+	if err == nil {
+		return db, nil
+	}
+	if err == bolterrors.ErrTimeout {
+		return nil, hint.Errorf(hint.Text{"only one server can have it open: ask that one, or stop it first"}, "another hone has the store open")
+	}
+	var system *fs.PathError
+	if !errors.As(err, &system) {
+		err = fmt.Errorf("%w: %w", errCatalog, err)
+	}
+	return nil, err
+}
+
 func openCatalog(name string, unsynced bool) (*catalog, error) {
-	db, err := bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, NoSync: unsynced, FreelistType: bbolt.FreelistMapType})
+	db, err := openBolt(name, &bbolt.Options{NoFreelistSync: true, NoSync: unsynced, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
-		if err == bolterrors.ErrTimeout {
-			return nil, hint.Errorf(hint.Text{"only one server can have it open: ask that one, or stop it first"}, "another hone has the store open")
-		}
-		var system *fs.PathError
-		if !errors.As(err, &system) {
-			err = fmt.Errorf("%w: %w", errCatalog, err)
-		}
 		return nil, err
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
@@ -172,20 +182,44 @@ func (c *catalog) pins(tenant string, all bool) (out []store.Pin, err error) {
 // errCatalog means that the catalog cannot be read.
 var errCatalog = errors.New("the catalog can't be read")
 
-// openCatalogSafely opens and reads a catalog. It recovers from panics of the database about damaged pages.
-func openCatalogSafely(name string, unsynced bool) (c *catalog, err error) {
+// openCatalogSafely reads a catalog and opens it.
+func openCatalogSafely(name string, unsynced bool) (*catalog, error) {
+	if lostCatalog(name) == nil {
+		if err := readCatalog(name); err != nil {
+			return nil, err
+		}
+	}
+	return openCatalog(name, unsynced)
+}
+
+// readCatalog reads all of a catalog. The database panics about damaged pages and, opened for writing, in goroutines of its own; it reads a file that was
+// cut off from memory that is not there.
+func readCatalog(name string) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			c, err = nil, fmt.Errorf("%w: %v", errCatalog, p)
+			err = fmt.Errorf("%w: %v", errCatalog, p)
 		}
 	}()
-	c, err = openCatalog(name, unsynced)
+	db, err := openBolt(name, &bbolt.Options{ReadOnly: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.load(func(*blockRecord) {}, func(*segment) {}); err != nil {
-		c.db.Close()
-		return nil, fmt.Errorf("%w: %w", errCatalog, err)
-	}
-	return c, nil
+	defer db.Close()
+	c := &catalog{db}
+	return db.View(func(tx *bbolt.Tx) error {
+		for _, b := range [][]byte{blocksBucket, segmentsBucket, pinsBucket} {
+			if tx.Bucket(b) == nil {
+				return nil // a crash when it was made
+			}
+		}
+		err := c.load(func(*blockRecord) {}, func(*segment) {})
+		if err == nil {
+			_, err = c.pins("", true)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errCatalog, err)
+		}
+		return err
+	})
 }

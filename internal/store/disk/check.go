@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Problem is damage in a store.
@@ -19,10 +20,8 @@ type Problem struct {
 	File   string // relative to the folder of the store
 	Err    error
 	Mended bool
+	Moved  string // where mending has moved the file, relative to the folder of the store
 }
-
-// damagedDir is the folder to which Check moves damaged files.
-const damagedDir = "damaged"
 
 // A Checked is the result of Check.
 type Checked struct {
@@ -32,8 +31,8 @@ type Checked struct {
 	Problems []Problem
 }
 
-// Check reads everything in a store that is not in use. With mend, it moves damaged files to the folder damaged, removes files that nothing refers
-// to, and rebuilds a lost catalog.
+// Check reads everything in a store that is not in use. With mend, it moves damaged files, and those that the catalog does not name, to the folder
+// damaged, and adds blocks to the catalog that it does not name. It deletes nothing but incomplete records at the end of the log.
 func Check(dir string, mend bool) (*Checked, error) {
 	if _, err := os.Stat(filepath.Join(dir, dataDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no store in %s", dir)
@@ -42,28 +41,27 @@ func Check(dir string, mend bool) (*Checked, error) {
 	}
 	c := &checker{dir: dir, mend: mend}
 	name := filepath.Join(dir, "catalog")
-	_, err := os.Stat(name)
-	lost := errors.Is(err, fs.ErrNotExist)
-	if !lost {
-		if c.catalog, err = openCatalogSafely(name, false); err != nil {
-			if !errors.Is(err, errCatalog) {
-				return nil, fmt.Errorf("checking the store %s: %w", dir, err)
-			}
-			lost = true
-			c.problem("catalog", err, c.aside(name))
-		}
-	} else {
-		c.problem("catalog", err, mend)
+	lost := lostCatalog(name)
+	var err error
+	if lost != nil {
+		c.problem("catalog", lost, mend)
+	} else if c.catalog, err = openCatalogSafely(name, false); errors.Is(err, errCatalog) {
+		lost = err
+		c.aside(name, err)
 	}
-	if lost {
+	if lost != nil {
 		if !mend {
 			return &c.Checked, nil
 		}
-		if err := c.rebuild(name); err != nil {
-			return nil, fmt.Errorf("making the catalog of %s again: %w", dir, err)
-		}
+		c.catalog, err = openCatalog(name, false)
 	}
-	err = c.all()
+	if err != nil {
+		return nil, fmt.Errorf("checking the store %s: %w", dir, err)
+	}
+	err = c.adopt(lost == nil)
+	if err == nil {
+		err = c.all()
+	}
 	return &c.Checked, errors.Join(err, c.catalog.db.Close())
 }
 
@@ -72,31 +70,47 @@ type checker struct {
 	dir     string
 	mend    bool
 	catalog *catalog
+	waiting map[string]bool // folders that adopt has reported
 }
 
 func (c *checker) problem(file string, err error, mended bool) {
-	c.Problems = append(c.Problems, Problem{file, err, mended && c.mend})
+	c.Problems = append(c.Problems, Problem{File: file, Err: err, Mended: mended && c.mend})
 }
 
-// aside moves a file to the folder of damaged files, and reports whether that succeeded.
-func (c *checker) aside(name string) bool {
-	if !c.mend {
-		return false
+// aside reports a problem and, to mend it, moves the file to the folder of damaged files.
+func (c *checker) aside(name string, err error) {
+	p := Problem{File: c.rel(name), Err: err}
+	if c.mend {
+		to, merr := aside(c.dir, name)
+		p.Mended = merr == nil
+		if p.Mended {
+			p.Moved = c.rel(to)
+		}
 	}
-	to := filepath.Join(c.dir, damagedDir)
-	if os.MkdirAll(to, 0o700) != nil {
-		return false
-	}
-	rel := c.rel(name)
-	return os.Rename(name, filepath.Join(to, strings.ReplaceAll(rel, "/", "_"))) == nil
+	c.Problems = append(c.Problems, p)
 }
 
-func (c *checker) rel(name string) string {
-	rel, err := filepath.Rel(c.dir, name)
+func (c *checker) rel(name string) string { return rel(c.dir, name) }
+
+// adopt adds blocks to the catalog that it does not name, and reports them if it has to.
+func (c *checker) adopt(report bool) error {
+	found, err := findUnnamed(c.dir, c.catalog)
 	if err != nil {
-		return name
+		return err
 	}
-	return filepath.ToSlash(rel)
+	if report {
+		for _, b := range found.blocks {
+			c.problem(dataDir+"/"+b.Folder, fmt.Errorf("the catalog does not name this folder, which has %s", unit.Counted(found.profiles[b], "profile")), c.mend)
+		}
+	}
+	if c.mend {
+		return c.catalog.apply(found.change)
+	}
+	c.waiting = map[string]bool{}
+	for _, b := range found.blocks {
+		c.waiting[filepath.Join(c.dir, dataDir, filepath.FromSlash(b.Folder))] = true
+	}
+	return nil
 }
 
 // all checks the files in the catalog, and finds other files.
@@ -121,7 +135,13 @@ func (c *checker) all() error {
 		known[names], known[filepath.Join(b.dir, newestFile)] = true, true
 		d, err := b.names()
 		if err != nil {
-			c.problem(c.rel(names), err, c.forget(b, b.segments))
+			files := []string{filepath.Join(b.dir, newestFile)}
+			for _, g := range b.segments {
+				files = append(files, filepath.Join(b.dir, g.file))
+				known[filepath.Join(b.dir, g.file)] = true
+			}
+			ch := change{noBlocks: []*blockRecord{&b.blockRecord}, noSegments: b.segments}
+			c.forget(ch, names, err, append(files, names)...)
 			continue
 		}
 		o := &opened{block: b, dict: d}
@@ -131,7 +151,7 @@ func (c *checker) all() error {
 			file := filepath.Join(b.dir, g.file)
 			known[file] = true
 			if err := o.checkSegment(g, seen); err != nil {
-				c.problem(c.rel(file), err, c.forget(b, []*segment{g}))
+				c.forget(change{noSegments: []*segment{g}}, file, err, file)
 				continue
 			}
 			c.Segments++
@@ -146,40 +166,48 @@ func (c *checker) all() error {
 		if err != nil || e.IsDir() || known[name] {
 			return err
 		}
-		c.problem(c.rel(name), errors.New("no index refers to it: a write did not finish"), c.mend && os.Remove(name) == nil)
+		if !c.waiting[filepath.Dir(name)] {
+			c.aside(name, errUnnamed)
+		}
 		return nil
 	})
 	return errors.Join(err, c.log())
 }
 
-// forget removes segments from the catalog and moves their files aside.
-func (c *checker) forget(b *block, list []*segment) bool {
-	if !c.mend || c.catalog.apply(change{noSegments: list}) != nil {
-		return false
+// forget removes segments, or a block with all of its segments, from the catalog, and moves their files aside. It reports why under the name of one of them.
+func (c *checker) forget(ch change, name string, why error, files ...string) {
+	p := Problem{File: c.rel(name), Err: why}
+	if c.mend && c.catalog.apply(ch) == nil {
+		p.Mended = true
+		for _, file := range files {
+			to, err := aside(c.dir, file)
+			if err == nil && file == name {
+				p.Moved = c.rel(to)
+			}
+			p.Mended = p.Mended && (err == nil || errors.Is(err, fs.ErrNotExist))
+		}
 	}
-	for _, g := range list {
-		c.aside(filepath.Join(b.dir, g.file))
-	}
-	return true
+	c.Problems = append(c.Problems, p)
 }
 
 // checkSegment reads all of a segment. seen has the profiles of other segments; it adds those of this one.
 func (o *opened) checkSegment(g *segment, seen map[store.ID]bool) error {
-	in, err := os.ReadFile(filepath.Join(o.dir, g.file))
+	at, err := readSegment(filepath.Join(o.dir, g.file))
 	if err != nil {
 		return err
 	}
-	at, err := readContents(in)
-	if err != nil {
-		return err
-	}
-	if int64(len(in)) != g.size || len(at.sections) != len(g.sections) {
+	if at.size != g.size || len(at.sections) != len(g.sections) {
 		return fmt.Errorf("%w: it is another one than the catalog names", errDamaged)
 	}
 	sections, err := o.load(g)
 	if err != nil {
 		return err
 	}
+	return o.checkSums(g, sections, seen)
+}
+
+// checkSums checks sums of a segment against what its sections say.
+func (o *opened) checkSums(g *segment, sections []*section, seen map[store.ID]bool) error {
 	r := segmentReader{segment: g, dir: o.dir}
 	defer r.close()
 	for i, sec := range sections {
@@ -234,98 +262,56 @@ func (c *checker) log() error {
 		return err
 	}
 	for _, n := range files {
-		f, err := os.OpenFile(w.name(n), os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		good, err := eachRecord(f, func(int64, string, *store.Upload) error { return nil })
-		if err == nil {
-			var info fs.FileInfo
-			if info, err = f.Stat(); err == nil && good < info.Size() {
-				torn := fmt.Errorf("the last %d bytes are not a complete profile: a write did not finish, and was not acknowledged", info.Size()-good)
-				c.problem(c.rel(w.name(n)), torn, c.mend && f.Truncate(good) == nil)
-			}
-		}
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err := c.logFile(w.name(n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rebuild makes a catalog from the segments.
-func (c *checker) rebuild(name string) error {
-	var err error
-	if c.catalog, err = openCatalog(name, false); err != nil {
+// logFile checks a file of the log. To mend it, the records that can be read stay; a copy of the file goes to the folder of damaged files.
+func (c *checker) logFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
 		return err
 	}
-	var ch change
-	var files []string
-	err = filepath.WalkDir(filepath.Join(c.dir, dataDir), func(name string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && strings.HasSuffix(name, segmentSuffix) {
-			files = append(files, name)
-		}
-		return err
+	var good []logged
+	gaps, err := eachRecord(f, func(at int64, _ string, u *store.Upload) error {
+		good = append(good, logged{file: name, at: at})
+		return nil
 	})
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil || len(gaps) == 0 {
 		return err
 	}
-	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
-	folders := map[string]string{} // of blocks
-	for _, name := range files {
-		in, err := os.ReadFile(name)
-		if err != nil {
-			return err
+	moved, mended := "", false
+	switch {
+	case !c.mend:
+	case gaps[0].torn: // there is no other gap
+		mended = os.Truncate(name, gaps[0].at) == nil
+	default:
+		to, err := c.leave(name, good)
+		if mended = err == nil; mended {
+			moved = c.rel(to)
 		}
-		g, err := readContents(in)
-		if err != nil {
-			c.problem(c.rel(name), err, c.aside(name))
-			continue
-		}
-		g.file, g.size = filepath.Base(name), int64(len(in))
-		if g.seq, err = strconv.ParseUint(strings.TrimSuffix(g.file, segmentSuffix), 10, 64); err != nil {
-			continue
-		}
-		if folder, ok := folders[g.block]; ok && folder != filepath.Dir(name) {
-			continue // the block has been rewritten in this folder, and nothing refers to the older one
-		} else if !ok {
-			r, err := recordOf(g.block, c.rel(filepath.Dir(name)))
-			if err != nil {
-				c.problem(c.rel(name), err, c.aside(name))
-				continue
-			}
-			folders[g.block] = filepath.Dir(name)
-			r.Names = goodNames(filepath.Join(filepath.Dir(name), namesFile))
-			ch.blocks = append(ch.blocks, r)
-		}
-		ch.segments = append(ch.segments, g)
 	}
-	return c.catalog.apply(ch)
+	for _, g := range gaps {
+		c.Problems = append(c.Problems, Problem{File: c.rel(name), Err: g, Mended: mended, Moved: moved})
+	}
+	return nil
 }
 
-// recordOf returns the record of a block from its key and folder.
-func recordOf(key, rel string) (*blockRecord, error) {
-	parts := strings.SplitN(key, "\x00", 3)
-	folder, ok := strings.CutPrefix(rel, dataDir+"/")
-	if len(parts) != 3 || !ok {
-		return nil, errDamaged
-	}
-	return &blockRecord{Tenant: parts[0], Day: parts[1], Service: parts[2], Folder: folder}, nil
-}
-
-// goodNames returns the number of valid bytes of a file of names.
-func goodNames(name string) int64 {
-	in, err := os.ReadFile(name)
+// leave leaves only some records in a file, after copying it to the folder of damaged files.
+func (c *checker) leave(name string, good []logged) (string, error) {
+	to, err := copyAside(c.dir, name)
 	if err != nil {
-		return 0
+		return "", err
 	}
-	rest := in
-	for len(rest) > 0 {
-		_, next, err := cutPiece(rest)
-		if err != nil {
-			break
+	return to, safefile.Write(name, func(w io.Writer) error {
+		for _, l := range good {
+			if err := copyRecord(w, l); err != nil {
+				return err
+			}
 		}
-		rest = next
-	}
-	return int64(len(in) - len(rest))
+		return nil
+	})
 }

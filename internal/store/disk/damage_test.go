@@ -3,16 +3,22 @@ package disk
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A damaged is a store with profiles of two services in several segments, closed, and what it answered.
@@ -38,6 +44,14 @@ func newDamaged(t *testing.T) *damaged {
 	}
 	check(t, s.Close())
 	return d
+}
+
+// copy returns a copy in another folder.
+func (d *damaged) copy(t *testing.T) *damaged {
+	c := *d
+	c.t, c.dir = t, t.TempDir()
+	check(t, os.CopyFS(c.dir, os.DirFS(d.dir)))
+	return &c
 }
 
 // totals returns what a store answers, and what it says is damaged.
@@ -147,17 +161,41 @@ func TestBadNames(t *testing.T) {
 	if got, _ := d.answer("service-1"); !same(got, other) {
 		t.Errorf("the other service: %v, want %v", got, other)
 	}
+	segments := contents(t, filepath.Dir(name), segmentSuffix)
+	if c, err := Check(d.dir, true); err != nil || len(c.Problems) != 1 || c.Problems[0].Moved == "" {
+		t.Fatalf("mending: %+v, %v", c, err)
+	}
+	if kept := contents(t, filepath.Join(d.dir, damagedDir), segmentSuffix); len(kept) != len(segments) {
+		t.Errorf("%d segments are kept of %d", len(kept), len(segments))
+	}
+	// What was lost is taken again.
+	s := open(t, d.dir, d.o)
+	defer s.Close()
+	if out, err := s.Add(t.Context(), "main", d.f.All()); err != nil || out[0].Err != nil {
+		t.Errorf("adding: %v, %v", out, err)
+	}
 }
 
 func TestCatalogIsMadeAgain(t *testing.T) {
+	good := newDamaged(t)
+	one, _ := good.answer("service-0")
+	other, _ := good.answer("service-1")
 	for what, harm := range map[string]func(name string) error{
 		"lost":    os.Remove,
 		"garbage": func(name string) error { return os.WriteFile(name, bytes.Repeat([]byte("garbage "), 4096), 0o600) },
 		"cut":     func(name string) error { return os.Truncate(name, 5000) },
+		"halved":  func(name string) error { return os.Truncate(name, 12288) }, // after the pages that say where the others are
+		"emptied": func(name string) error { return os.Truncate(name, 0) },
+		"anew":    newCatalog,
+		"same numbers": func(name string) error { // as after crashes
+			d := &damaged{t: t, dir: filepath.Dir(name)}
+			from := d.find(segmentSuffix, "service-1")
+			to := filepath.Base(d.find(segmentSuffix, "service-0"))
+			return errors.Join(os.Rename(from, filepath.Join(filepath.Dir(from), to)), os.Remove(name))
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			d := newDamaged(t)
-			one, _ := d.answer("service-0")
+			d := good.copy(t)
 			check(t, harm(filepath.Join(d.dir, "catalog")))
 			if _, err := Check(d.dir, true); err != nil {
 				t.Fatal(err)
@@ -165,11 +203,309 @@ func TestCatalogIsMadeAgain(t *testing.T) {
 			if got, bad := d.answer("service-0"); !same(got, one) || len(bad) > 0 {
 				t.Errorf("%v, %v, want %v", got, bad, one)
 			}
+			if got, bad := d.answer("service-1"); !same(got, other) || len(bad) > 0 {
+				t.Errorf("the other service: %v, %v, want %v", got, bad, other)
+			}
 			if c, err := Check(d.dir, false); err != nil || len(c.Problems) > 0 {
 				t.Errorf("after mending: %+v, %v", c, err)
 			}
 		})
 	}
+}
+
+// newCatalog puts one that names nothing in the place of a catalog.
+func newCatalog(name string) error {
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	c, err := openCatalog(name, true)
+	if err != nil {
+		return err
+	}
+	return c.db.Close()
+}
+
+// contents returns the contents of all files below a folder whose names have a suffix.
+func contents(t *testing.T, dir, suffix string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, name := range list(t, dir) {
+		if strings.HasSuffix(name, suffix) {
+			in, err := os.ReadFile(name)
+			check(t, err)
+			out[name] = string(in)
+		}
+	}
+	return out
+}
+
+// TestStartWithoutCatalog starts a server, which takes profiles, before anybody mends the store.
+func TestStartWithoutCatalog(t *testing.T) {
+	good := newDamaged(t)
+	one, _ := good.answer("service-0")
+	for what, harm := range map[string]func(name string) error{
+		"lost":    os.Remove,
+		"emptied": func(name string) error { return os.Truncate(name, 0) },
+		"anew":    newCatalog,
+	} {
+		t.Run(what, func(t *testing.T) {
+			d := good.copy(t)
+			segments := contents(t, d.dir, segmentSuffix)
+			check(t, harm(filepath.Join(d.dir, "catalog")))
+			s := open(t, d.dir, d.o)
+			if bad := s.Damage(); len(bad) != 1 || !strings.Contains(bad[0].Error(), unit.Counted(len(segments), "segment")) {
+				t.Errorf("it says %v, want one that tells of %d segments", bad, len(segments))
+			}
+			f := d.f
+			f.Start, f.Rounds = f.Start.Add(4*time.Hour), 1
+			if _, err := s.Add(t.Context(), "main", f.All()); err != nil {
+				t.Fatal(err)
+			}
+			check(t, s.Close())
+			now := contents(t, d.dir, segmentSuffix)
+			for name, in := range segments {
+				if now[name] != in {
+					t.Errorf("%s has changed", name)
+				}
+			}
+			if len(now) == len(segments) {
+				t.Error("there are no new segments")
+			}
+			if c, err := Check(d.dir, true); err != nil || len(c.Problems) > 0 {
+				t.Errorf("check: %+v, %v", c, err)
+			}
+			s = open(t, d.dir, d.o)
+			defer s.Close()
+			if bad := s.Damage(); len(bad) > 0 {
+				t.Errorf("the next start says %v", bad)
+			}
+			q := store.Query{Tenant: "main", Selector: store.Service("service-0"), Kind: "cpu", From: d.f.Start, To: d.f.Start.Add(4 * time.Hour), Fold: store.Sum}
+			m, err := s.Merge(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, typ := range m.Profile.SampleTypes {
+				if got := sum(m.Profile.Values(k)); got != one["cpu "+typ.Type] {
+					t.Errorf("%s is %d, want %d", typ.Type, got, one["cpu "+typ.Type])
+				}
+			}
+		})
+	}
+}
+
+// TestStartWithBadCatalog is told what to do, since starting without the pins could drop what is pinned.
+func TestStartWithBadCatalog(t *testing.T) {
+	good := newDamaged(t)
+	for what, harm := range map[string]func(name string) error{
+		"garbage": func(name string) error { return os.WriteFile(name, bytes.Repeat([]byte("garbage "), 4096), 0o600) },
+		"cut":     func(name string) error { return os.Truncate(name, 12288) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			d := good.copy(t)
+			check(t, harm(filepath.Join(d.dir, "catalog")))
+			before := contents(t, d.dir, "")
+			_, err := Open(d.dir, d.o)
+			if next := hint.Next(err).String(); !errors.Is(err, errCatalog) || !strings.Contains(next, "serve check data="+d.dir+" mend") {
+				t.Errorf("error %v, hint %q", err, next)
+			}
+			if after := contents(t, d.dir, ""); !maps.Equal(after, before) {
+				t.Error("files have changed")
+			}
+		})
+	}
+}
+
+// TestUnnamedFilesStay has segments in the folder of a block that an old catalog does not name.
+func TestUnnamedFilesStay(t *testing.T) {
+	d := newDamaged(t)
+	old, err := os.ReadFile(filepath.Join(d.dir, "catalog"))
+	check(t, err)
+	before := contents(t, filepath.Join(d.dir, dataDir), segmentSuffix)
+	later := func(d *damaged) {
+		s := open(t, d.dir, d.o)
+		f := d.f
+		f.Start, f.Rounds, f.Deploy = f.Start.Add(4*time.Hour), 2, 1
+		if _, err := s.Add(t.Context(), "main", f.All()); err != nil {
+			t.Fatal(err)
+		}
+		check(t, s.Close())
+	}
+	later(d)
+	all := contents(t, filepath.Join(d.dir, dataDir), segmentSuffix)
+	for what, next := range map[string]func(*damaged) int{
+		"mended": func(d *damaged) int {
+			c, err := Check(d.dir, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range c.Problems {
+				if !p.Mended || !strings.HasPrefix(p.Moved, damagedDir+"/") {
+					t.Errorf("%+v, want one that was moved", p)
+				}
+			}
+			return len(c.Problems)
+		},
+		"overwritten": func(d *damaged) int { later(d); return len(all) - len(before) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := d.copy(t)
+			check(t, os.WriteFile(filepath.Join(c.dir, "catalog"), old, 0o600))
+			if n := next(c); n != len(all)-len(before) || n == 0 {
+				t.Errorf("%d segments were not named, want %d", n, len(all)-len(before))
+			}
+			now := map[string]bool{}
+			for _, in := range contents(t, c.dir, "") {
+				now[in] = true
+			}
+			for name, in := range all {
+				if !now[in] {
+					t.Errorf("%s is gone", name)
+				}
+			}
+			if c, err := Check(c.dir, true); err != nil || slices.ContainsFunc(c.Problems, func(p Problem) bool { return !p.Mended }) {
+				t.Errorf("check: %+v, %v", c, err)
+			}
+			if c, err := Check(c.dir, false); err != nil || len(c.Problems) > 0 {
+				t.Errorf("check after mending: %+v, %v", c, err)
+			}
+		})
+	}
+}
+
+// TestSegmentsAreNotOverwritten has a file at the next number.
+func TestSegmentsAreNotOverwritten(t *testing.T) {
+	d := newDamaged(t)
+	s := open(t, d.dir, d.o)
+	name := filepath.Join(filepath.Dir(d.find(segmentSuffix, "service-0")), fmt.Sprintf("%012d%s", s.seq+1, segmentSuffix))
+	check(t, os.WriteFile(name, []byte("precious"), 0o600))
+	f := d.f
+	f.Start, f.Rounds, f.Services = f.Start.Add(4*time.Hour), 1, 1
+	if _, err := s.Add(t.Context(), "main", f.All()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s.Close())
+	kept := contents(t, d.dir, filepath.Base(name))
+	if len(kept) != 1 {
+		t.Fatalf("%d files, want one", len(kept))
+	}
+	for _, in := range kept {
+		if in != "precious" {
+			t.Error("it was overwritten")
+		}
+	}
+}
+
+// TestBadRecord damages records of the log, all of which were acknowledged.
+func TestBadRecord(t *testing.T) {
+	f := storetest.Small()
+	f.Services, f.Rounds, f.Kinds = 1, 3, []string{"goroutine"}
+	o := testOptions(func() time.Time { return f.Start.Add(time.Hour) })
+	from := t.TempDir()
+	s := open(t, from, o)
+	starts := []int64{0}
+	for _, u := range f.All() {
+		if _, err := s.Add(t.Context(), "main", []*store.Upload{u}); err != nil {
+			t.Fatal(err)
+		}
+		size, _ := s.wal.state()
+		starts = append(starts, size)
+	}
+	log, err := os.ReadFile(s.wal.name(1))
+	check(t, err)
+	check(t, s.catalog.db.Close()) // as if it had been killed
+	records := len(starts) - 1
+	mid := records / 2
+	q := store.Query{Tenant: "main", Selector: store.Service("service-0"), From: f.Start, To: f.Start.Add(time.Hour)}
+	put := func(size uint32) func(log []byte) {
+		return func(log []byte) { binary.LittleEndian.PutUint32(log[starts[mid]:], size) }
+	}
+	flip := func(at int64) func(log []byte) { return func(log []byte) { log[at] ^= 0xff } }
+	for _, test := range []struct {
+		what string
+		harm func(log []byte)
+		lost int64 // records
+		at   int
+	}{
+		{"the last byte of the first", flip(starts[1] - 1), 1, 0},
+		{"a checksum", flip(starts[mid] + 5), 1, mid},
+		{"a byte in the middle", flip((starts[mid] + starts[mid+1]) / 2), 1, mid},
+		{"the last one", flip((starts[records-1] + starts[records]) / 2), 1, records - 1},
+		{"a size of nothing", put(0), 1, mid},
+		{"a size that can't be", put(1 << 31), 1, mid},
+		{"a size after the end", put(uint32(len(log))), 1, mid},
+		{"a size within the file", put(uint32(starts[mid+1]-starts[mid]) + 1), 1, mid},
+		{"zeros over two", func(log []byte) { clear(log[starts[mid]+3 : starts[mid+1]+40]) }, 2, mid},
+		{"zeros at the end", func(log []byte) { clear(log[starts[records-1]:]) }, 1, records - 1},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			dir := t.TempDir()
+			bad := slices.Clone(log)
+			test.harm(bad)
+			check(t, os.CopyFS(dir, os.DirFS(from)))
+			name := filepath.Join(dir, "log", filepath.Base(s.wal.name(1)))
+			check(t, os.WriteFile(name, bad, 0o600))
+			want := gap{at: starts[test.at], size: starts[test.at+int(test.lost)] - starts[test.at]}
+			mended := t.TempDir()
+			check(t, os.CopyFS(mended, os.DirFS(dir)))
+
+			if c, err := Check(dir, false); err != nil || len(c.Problems) != 1 || c.Problems[0].Err != want {
+				t.Errorf("check: %+v, %v, want %v", c, err, want)
+			}
+			whole := func(dir string) {
+				s := open(t, dir, o)
+				entries, _, err := s.Entries(t.Context(), q, 100)
+				if err != nil || len(entries) != records-int(test.lost) {
+					t.Errorf("%d profiles, %v, want %d without %d", len(entries), err, records, test.lost)
+				}
+				if dir != mended && (len(s.Damage()) != 1 || !errors.Is(s.Damage()[0], want)) {
+					t.Errorf("it says %v, want %v", s.Damage(), want)
+				}
+				check(t, s.Close())
+				kept := contents(t, filepath.Join(dir, damagedDir), walSuffix)
+				if len(kept) != 1 || !slices.Contains(slices.Collect(maps.Values(kept)), string(bad)) {
+					t.Errorf("%d files are kept, or not the damaged one", len(kept))
+				}
+				if c, err := Check(dir, false); err != nil || len(c.Problems) > 0 || c.Profiles != records-int(test.lost) {
+					t.Errorf("check: %+v, %v", c, err)
+				}
+			}
+			whole(dir)
+			if c, err := Check(mended, true); err != nil || len(c.Problems) != 1 || !c.Problems[0].Mended || c.Problems[0].Moved == "" {
+				t.Errorf("mending: %+v, %v", c, err)
+			}
+			whole(mended)
+		})
+	}
+}
+
+// FuzzRecords reads a file of any bytes: each byte is in a record or in a gap.
+func FuzzRecords(f *testing.F) {
+	u := &store.Upload{Service: "api", Kind: "cpu", Row: store.Labels{{Name: "pod", Value: "a"}}, Raw: []byte("profile")}
+	one := append(record("main", u), u.Raw...)
+	f.Add(slices.Concat(one, one, one))
+	f.Add(slices.Concat(one, one[:20], one))
+	f.Add(slices.Concat(make([]byte, 20), one, one[:len(one)-1]))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		parts := map[int64]int64{}
+		gaps, err := eachRecordIn(bytes.NewReader(in), int64(len(in)), func(at int64, _ string, u *store.Upload) error {
+			parts[at] = recordHead + int64(binary.LittleEndian.Uint32(in[at:]))
+			return nil
+		})
+		check(t, err)
+		for i, g := range gaps {
+			parts[g.at] = g.size
+			if g.size <= 0 || g.torn && i < len(gaps)-1 {
+				t.Errorf("gap %d of %d: %+v", i, len(gaps), g)
+			}
+		}
+		at := int64(0)
+		for parts[at] > 0 {
+			at += parts[at]
+		}
+		if at != int64(len(in)) {
+			t.Errorf("it knows of %d bytes of %d", at, len(in))
+		}
+	})
 }
 
 // TestTornLog cuts the log in many places.

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -93,17 +94,23 @@ func Open(dir string, o Options) (*Store, error) {
 	o.Hours = longer(o.Hours, o.Detail)
 	o.Days = longer(o.Days, o.Hours)
 	s := &Store{dir: dir, Options: o, blocks: map[string]*block{}, inFlight: map[store.ID]chan struct{}{}}
-	s.wal = wal{dir: filepath.Join(dir, "log"), fault: o.Fault, unsynced: o.unsynced}
+	s.wal = wal{dir: filepath.Join(dir, "log"), fault: o.Fault, unsynced: o.unsynced, keep: map[uint64]bool{}}
 	for _, d := range []string{s.wal.dir, filepath.Join(dir, dataDir)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("opening the store: %w", err)
 		}
 	}
+	name := filepath.Join(dir, "catalog")
+	lost := lostCatalog(name)
 	var err error
-	if s.catalog, err = openCatalogSafely(filepath.Join(dir, "catalog"), o.unsynced); err != nil {
-		return nil, fmt.Errorf("opening the store %s: %w", dir, err)
+	if s.catalog, err = openCatalogSafely(name, o.unsynced); err != nil {
+		err = fmt.Errorf("opening the store %s: %w", dir, err)
+		if errors.Is(err, errCatalog) {
+			err = hint.Errorf(hint.Text{mending(dir), " makes it again from the segments, without pins, and keeps the old file in the folder " + damagedDir}, "%w", err)
+		}
+		return nil, err
 	}
-	if err := s.load(); err != nil {
+	if err := errors.Join(s.adopt(lost), s.load()); err != nil {
 		s.catalog.db.Close()
 		return nil, fmt.Errorf("opening the store %s: %w", dir, err)
 	}
@@ -136,7 +143,7 @@ func (s *Store) load() error {
 		return err
 	}
 	for _, n := range files {
-		if err := s.replay(s.wal.name(n)); err != nil {
+		if err := s.replay(n); err != nil {
 			return err
 		}
 		s.wal.seq = n
@@ -145,20 +152,21 @@ func (s *Store) load() error {
 }
 
 // replay reads a log file into memory.
-func (s *Store) replay(name string) error {
+func (s *Store) replay(n uint64) error {
+	name := s.wal.name(n)
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
+	lost := func(err error) {
+		s.wal.keep[n] = true
+		s.damage = append(s.damage, fmt.Errorf("%s: %w (the file will go to the folder %s)", s.rel(name), err, damagedDir))
 	}
-	good, err := eachRecord(f, func(_ int64, tenant string, u *store.Upload) error {
+	gaps, err := eachRecord(f, func(_ int64, tenant string, u *store.Upload) error {
 		p, err := profile.ParseBytes(u.Raw)
 		if err != nil {
-			s.damage = append(s.damage, fmt.Errorf("%s: profile %v: %w", filepath.Base(name), u.ID, err))
+			lost(fmt.Errorf("profile %v: %w", u.ID, err))
 			return nil
 		}
 		u.Parsed = p
@@ -172,16 +180,21 @@ func (s *Store) replay(name string) error {
 			err = b.index(u)
 		}
 		if err != nil {
-			s.damage = append(s.damage, fmt.Errorf("%s: profile %v: %w", filepath.Base(name), u.ID, err))
+			lost(fmt.Errorf("profile %v: %w", u.ID, err))
 		}
 		return nil
 	})
-	if good < info.Size() && err == nil {
-		// A partial record is from a write that a crash interrupted, and was never acknowledged.
-		s.damage = append(s.damage, fmt.Errorf("%s: the last %d bytes are not a complete profile", filepath.Base(name), info.Size()-good))
+	for _, g := range gaps {
+		if g.torn {
+			s.damage = append(s.damage, fmt.Errorf("%s: %w", s.rel(name), g))
+		} else {
+			lost(g)
+		}
 	}
 	return err
 }
+
+func (s *Store) rel(name string) string { return rel(s.dir, name) }
 
 // Damage returns the errors from opening the store.
 func (s *Store) Damage() []error { return s.damage }

@@ -141,8 +141,14 @@ func (s *Store) appendNames(b *block, piece []byte) error {
 	if err != nil {
 		return err
 	}
-	// Bytes after the valid part are from a failed write.
-	err = f.Truncate(b.Names)
+	// Bytes after the valid part are from a failed write, or of segments that the catalog does not name.
+	info, err := f.Stat()
+	if err == nil && info.Size() > b.Names {
+		err = s.keepUnnamed(b)
+	}
+	if err == nil {
+		err = f.Truncate(b.Names)
+	}
 	if err == nil {
 		_, err = f.WriteAt(piece, b.Names)
 	}
@@ -165,22 +171,26 @@ func (s *Store) writeSegment(b *block, hour int64, sections []*section, shapes [
 			return nil, err
 		}
 	}
-	s.mu.Lock()
-	s.seq++
-	g := &segment{seq: s.seq, block: string(b.key()), hour: hour}
-	s.mu.Unlock()
-	g.file = fmt.Sprintf("%012d%s", g.seq, segmentSuffix)
-	out := w.finish(g)
-	g.size = int64(len(out))
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(b.dir, g.file)
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
+	g := &segment{block: string(b.key()), hour: hour}
+	var f *os.File
+	for {
+		g.seq = s.nextSeq()
+		g.file = fmt.Sprintf("%012d%s", g.seq, segmentSuffix)
+		var err error
+		if f, err = os.OpenFile(filepath.Join(b.dir, g.file), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) { // after a crash there may be one that the catalog never knew
+			return nil, err
+		}
 	}
-	_, err = f.Write(out)
+	name := f.Name()
+	out := w.finish(g)
+	g.size = int64(len(out))
+	_, err := f.Write(out)
 	if err == nil {
 		err = s.wal.sync(f)
 	}
@@ -192,6 +202,14 @@ func (s *Store) writeSegment(b *block, hour int64, sections []*section, shapes [
 		return nil, err
 	}
 	return g, nil
+}
+
+// nextSeq returns the number of a new segment.
+func (s *Store) nextSeq() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seq++
+	return s.seq
 }
 
 // removeSegments removes files that are not in the catalog.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -290,20 +291,21 @@ func (l *leaving) copyOf(list []*found, flags uint8, each func([]*section) error
 // rewrite puts a block with only what is pinned, and only its names, in the place of b. It has another folder, so that the catalog
 // changes from one to the other at once.
 func (s *Store) rewrite(b *block, l *leaving) (*block, error) {
-	s.mu.Lock()
-	s.seq++
-	seq := s.seq
-	s.mu.Unlock()
 	record := b.blockRecord
 	record.Names = 0
-	record.Folder = fmt.Sprintf("%s/%s/%s.%d", folderOf(b.Tenant), b.Day, folderOf(b.Service), seq)
-	small, err := newBlock(s.dir, record)
-	if err != nil {
-		return b, err
-	}
-	// After a crash there may be one that the catalog never knew.
-	if err := os.RemoveAll(small.dir); err != nil {
-		return b, err
+	var small *block
+	for {
+		record.Folder = fmt.Sprintf("%s/%s/%s.%d", folderOf(b.Tenant), b.Day, folderOf(b.Service), s.nextSeq())
+		var err error
+		if small, err = newBlock(s.dir, record); err != nil {
+			return b, err
+		}
+		if err = os.Mkdir(small.dir, 0o700); err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) { // after a crash there may be one that the catalog never knew
+			return b, err
+		}
 	}
 	small.dict = newDict()
 	small.dict.finding()

@@ -3,6 +3,8 @@ package disk
 import (
 	"cmp"
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/hone-perf/hone/internal/store"
@@ -74,17 +76,39 @@ func (w *segmentWriter) finish(g *segment) []byte {
 	return binary.LittleEndian.AppendUint64(w.out, toc.size)
 }
 
-// readContents reads what finish wrote.
-func readContents(in []byte) (*segment, error) {
-	if len(in) < len(segmentMagic)+segmentFooter || string(in[:len(segmentMagic)]) != segmentMagic {
+// readSegment reads what a file says about itself at its end.
+func readSegment(name string) (*segment, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	body := size - segmentFooter
+	if body < int64(len(segmentMagic)) {
 		return nil, errDamaged
 	}
-	body := in[:len(in)-segmentFooter]
-	n := binary.LittleEndian.Uint64(in[len(body):])
-	if n > uint64(len(body)) {
+	in := make([]byte, len(segmentMagic)+segmentFooter)
+	magic, footer := in[:len(segmentMagic)], in[len(segmentMagic):]
+	if _, err := f.ReadAt(magic, 0); err != nil {
+		return nil, err
+	}
+	if _, err := f.ReadAt(footer, body); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint64(footer)
+	if string(magic) != segmentMagic || n > uint64(body) {
 		return nil, errDamaged
 	}
-	plain, _, err := cutPiece(body[uint64(len(body))-n:])
+	in = make([]byte, n)
+	if _, err := f.ReadAt(in, body-int64(n)); err != nil {
+		return nil, err
+	}
+	plain, _, err := cutPiece(in)
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +118,12 @@ func readContents(in []byte) (*segment, error) {
 	}
 	for i := range g.sections {
 		for _, sp := range []span{g.sections[i].about, g.sections[i].sums, g.sections[i].detail} {
-			if sp.from > uint64(len(in)) || sp.size > uint64(len(in))-sp.from {
+			if sp.from > uint64(size) || sp.size > uint64(size)-sp.from {
 				return nil, errDamaged
 			}
 		}
 	}
+	g.file, g.size = filepath.Base(name), size
 	return g, nil
 }
 

@@ -32,6 +32,8 @@ type wal struct {
 	born    time.Time
 	next    *group // those who wait for the next sync
 	syncing bool
+
+	keep map[uint64]bool // files with records that cannot be read
 }
 
 // A group is records that are written together.
@@ -193,16 +195,22 @@ func (w *wal) rotate() (last uint64, err error) {
 	return w.seq, err
 }
 
-// remove removes files up to last.
+// remove removes files up to last. Those with records that cannot be read go to the folder of damaged files.
 func (w *wal) remove(last uint64) error {
 	files, err := w.files()
 	if err != nil {
 		return err
 	}
 	for _, n := range files {
-		if n <= last {
-			err = errors.Join(err, os.Remove(w.name(n)))
+		if n > last {
+			continue
 		}
+		if w.keep[n] {
+			_, kerr := aside(filepath.Dir(w.dir), w.name(n))
+			err = errors.Join(err, kerr)
+			continue
+		}
+		err = errors.Join(err, os.Remove(w.name(n)))
 	}
 	return err
 }
@@ -263,35 +271,146 @@ func decodeRecord(body []byte) (tenant string, u *store.Upload, err error) {
 
 func fromNano(n int64) time.Time { return time.Unix(0, n).UTC() }
 
-// eachRecord calls each for the records in a file, with where they are, until one is not whole. The profile as it came in is only good until each returns.
-// It returns how many bytes are good.
-func eachRecord(r io.Reader, each func(at int64, tenant string, u *store.Upload) error) (good int64, err error) {
-	var head [recordHead]byte
+// A gap is a part of a file of records that cannot be read.
+type gap struct {
+	at, size int64
+	torn     bool // it is an incomplete record at the end of the file
+}
+
+func (g gap) Error() string {
+	if g.torn {
+		return fmt.Sprintf("the last %d bytes are an incomplete profile, as after a write that did not finish and was not acknowledged", g.size)
+	}
+	return fmt.Sprintf("%d bytes from byte %d on can't be read: profiles in them are lost, and may have been acknowledged", g.size, g.at)
+}
+
+// eachRecord calls each for the records in a file, with where they are. The profile as it came in is only good until each returns. After damage, it goes on
+// with the next record that is whole. It returns what it left out.
+func eachRecord(f *os.File, each func(at int64, tenant string, u *store.Upload) error) ([]gap, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return eachRecordIn(f, info.Size(), each)
+}
+
+func eachRecordIn(f io.ReaderAt, size int64, each func(at int64, tenant string, u *store.Upload) error) (gaps []gap, err error) {
 	var buf []byte
-	for {
-		if _, err := io.ReadFull(r, head[:]); err != nil {
-			return good, nil
+	for at := int64(0); at < size; {
+		body, end := recordAt(f, at, size, buf)
+		if body != nil {
+			if tenant, u, err := decodeRecord(body); err == nil {
+				if err := each(at, tenant, u); err != nil {
+					return gaps, err
+				}
+				at = end
+				if cap(body) <= largeRecord {
+					buf = body
+				}
+				continue
+			}
 		}
-		size := binary.LittleEndian.Uint32(head[:])
-		if size > maxRecord {
-			return good, nil
+		g := gap{at: at, size: nextRecord(f, at, end, size) - at}
+		g.torn = at+g.size == size && end > size
+		gaps = append(gaps, g)
+		at += g.size
+	}
+	return gaps, nil
+}
+
+// recordAt returns the body of a record whose checksum is right, or nil, and where the record ends according to its length. That is 0 if the length is
+// damaged for sure, and after the end of the file if the record is incomplete.
+func recordAt(f io.ReaderAt, at, size int64, buf []byte) (body []byte, end int64) {
+	if size-at < recordHead {
+		return nil, size + 1
+	}
+	var head [recordHead]byte
+	if _, err := f.ReadAt(head[:], at); err != nil {
+		return nil, 0
+	}
+	n := int64(binary.LittleEndian.Uint32(head[:]))
+	if n == 0 || n > maxRecord {
+		return nil, 0
+	}
+	end = at + recordHead + n
+	if end > size {
+		return nil, end
+	}
+	body, err := readBody(io.NewSectionReader(f, at+recordHead, n), n, buf)
+	if err != nil || crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+		return nil, end
+	}
+	return body, end
+}
+
+// How far nextRecord looks for a record, and how many bytes it compares with checksums at most.
+const (
+	searchLimit   = 64 << 20
+	checksumLimit = 1 << 30
+)
+
+// nextRecord returns where the next whole record after a damaged one starts, or the size of the file. end is the end of the damaged one according to its
+// length.
+func nextRecord(f io.ReaderAt, at, end, size int64) int64 {
+	starts := func(at int64) bool {
+		if at == size {
+			return true
 		}
-		body, err := readBody(r, int64(size), buf)
-		if err != nil || crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
-			return good, nil
+		body, _ := recordAt(f, at, size, nil)
+		return body != nil && lengthOf(body) == len(body)
+	}
+	if end > 0 && end <= size && starts(end) {
+		return end
+	}
+	in := make([]byte, min(size-at, searchLimit))
+	n, _ := f.ReadAt(in, at) // what cannot be read is lost
+	in = in[:n]
+	if len(in) <= recordHead {
+		return size
+	}
+	// What a record says about itself has its length, too. Bytes within a profile are up to its sender, so they are the last resort.
+	if n := lengthOf(in[recordHead:]); n > 0 && starts(at+recordHead+int64(n)) {
+		return at + recordHead + int64(n)
+	}
+	checked := 0
+	for p := 1; p+recordHead < len(in) && checked < checksumLimit; p++ {
+		n := binary.LittleEndian.Uint32(in[p:])
+		rest := in[p+recordHead:]
+		if uint64(n) > uint64(len(rest)) || n == 0 || lengthOf(rest[:n]) != int(n) {
+			continue
 		}
-		tenant, u, err := decodeRecord(body)
-		if err != nil {
-			return good, nil
-		}
-		if err := each(good, tenant, u); err != nil {
-			return good, err
-		}
-		good += int64(recordHead) + int64(size)
-		if cap(body) <= largeRecord {
-			buf = body
+		checked += int(n)
+		if crc32.Checksum(rest[:n], castagnoli) == binary.LittleEndian.Uint32(in[p+4:]) {
+			return at + int64(p)
 		}
 	}
+	return size
+}
+
+// lengthOf returns the length of the body of a record according to its fields, or 0 if in does not start with one.
+func lengthOf(in []byte) int {
+	d := decoder{b: in}
+	for range 3 { // tenant, service, kind
+		d.bytes()
+	}
+	for range 2 { // labels
+		n := d.count()
+		if n > 1000 {
+			return 0
+		}
+		for range 2 * n {
+			d.bytes()
+		}
+	}
+	d.skip(5) // three times and two flags
+	if len(d.b) < len(store.ID{}) {
+		return 0
+	}
+	d.b = d.b[len(store.ID{}):]
+	if d.bytes(); d.err != nil {
+		return 0
+	}
+	return len(in) - len(d.b)
 }
 
 // largeRecord is from where on memory is for the bytes that are there: the size may be damaged.
