@@ -655,3 +655,23 @@ func TestTooMuch(t *testing.T) {
 		t.Errorf("the newest: %v, %v", entries, err)
 	}
 }
+
+// TestLogMakesRoom has a store that the log fills: what is old goes, instead of what is new being refused until the log is old enough.
+func TestLogMakesRoom(t *testing.T) {
+	f := storetest.Small()
+	f.Services, f.Every, f.Rounds, f.Kinds = 1, 6*time.Hour, 20, []string{"cpu"}
+	o := testOptions(func() time.Time { return f.Start.Add(16 * 24 * time.Hour) })
+	o.Bytes, o.FlushBytes, o.FlushAfter = 60<<10, 32<<20, time.Hour
+	s := open(t, t.TempDir(), o)
+	defer s.Close()
+	for _, u := range f.All() {
+		_, err := s.Add(t.Context(), "main", []*store.Upload{u})
+		if errors.Is(err, store.ErrFull) {
+			check(t, s.Maintain(t.Context()))
+			_, err = s.Add(t.Context(), "main", []*store.Upload{u})
+		}
+		if err != nil {
+			t.Fatalf("adding the one of %v: %v", u.Start, err)
+		}
+	}
+}

@@ -93,6 +93,10 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	o.Hours = longer(o.Hours, o.Detail)
 	o.Days = longer(o.Days, o.Hours)
+	if o.Bytes > 0 {
+		// Profiles take far more in the log than in segments, and only segments can be dropped.
+		o.FlushBytes = min(o.FlushBytes, o.Bytes/10)
+	}
 	s := &Store{dir: dir, Options: o, blocks: map[string]*block{}, inFlight: map[store.ID]chan struct{}{}}
 	s.wal = wal{dir: filepath.Join(dir, "log"), fault: o.Fault, unsynced: o.unsynced, keep: map[uint64]bool{}}
 	for _, d := range []string{s.wal.dir, filepath.Join(dir, dataDir)} {

@@ -57,6 +57,9 @@ func (s *Store) Run(ctx context.Context, failed func(error)) {
 		var err error
 		if size, _ := s.wal.state(); size >= s.FlushBytes {
 			err = s.Flush()
+			if pins, perr := s.catalog.pins("", true); perr == nil {
+				err = errors.Join(err, s.shrink(pins))
+			}
 			s.forget()
 		}
 		if time.Now().After(next) {
