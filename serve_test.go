@@ -593,6 +593,30 @@ func TestServeDamaged(t *testing.T) {
 	s.stop(t)
 }
 
+// Folded stacks count samples, which is not the metric of CPU profiles: they leave a service readable.
+func TestServeFolded(t *testing.T) {
+	f := storetest.Small()
+	f.Services, f.Instances, f.Rounds, f.Kinds = 1, 1, 1, []string{"cpu"}
+	s := startServe(t, filepath.Join(t.TempDir(), "data"))
+	t.Setenv("HONE_STORE", s.url)
+	u := f.All()[0]
+	if err := s.push(u); err != nil {
+		t.Fatal(err)
+	}
+	const ref = "store:service-0@2026-08-01..2026-10-01"
+	before := hone(t, "top", ref)
+	text := *u
+	text.Raw = []byte("a;b 3\n")
+	if err := s.push(&text); err != nil {
+		t.Fatal(err)
+	}
+	const note = "note: 1 profile of service-0 left out: the metrics are samples (count), and those of the other profiles samples (count), cpu (nanoseconds)\n"
+	if after := hone(t, "top", ref); strings.Replace(after, note, "", 1) != before || after == before {
+		t.Errorf("with folded stacks, the answer is\n%s\nwant a note after\n%s", after, before)
+	}
+	s.stop(t)
+}
+
 // A mistake in the configuration is named with its place and what is possible there, and limits in it hold for what comes in.
 func TestServeConfig(t *testing.T) {
 	dir := t.TempDir()

@@ -65,7 +65,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 				return
 			}
 			totals, at, err := s.even(ctx, q, fleetview.LoadStep(q.From, q.To))
-			totals = slices.DeleteFunc(totals, func(l store.Line) bool { return store.Misfit(kind, l.Types) != "" })
+			totals = slices.DeleteFunc(totals, func(l store.Line) bool { return !merged[i].Has(kind, l.Types) })
 			loads[i], failed[i] = fleetview.Load(totals, merged[i], at), err
 		})
 	}
@@ -73,12 +73,8 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 	// Report kinds that cannot be read, and show the others.
 	unread := 0
 	for i := range kinds {
-		bad := new(store.DamageError)
-		switch {
-		case errors.As(failed[i], &bad):
-		case errors.Is(failed[i], profile.ErrNothingCommon):
-			bad.Damage = []error{failed[i]}
-		default:
+		var bad *store.DamageError
+		if !errors.As(failed[i], &bad) {
 			continue
 		}
 		merged[i], failed[i] = &store.Merged{Damage: bad.Damage}, nil
@@ -91,17 +87,16 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		return nil, &store.DamageError{Damage: merged[0].Damage}
 	}
 	for i, kind := range kinds {
-		p := merged[i].Profile
 		for n, bad := range merged[i].Damage {
 			out.manifest.Notes = append(out.manifest.Notes, fmt.Sprintf("%s: %v", kind, bad))
-			if n < mostDamage && p != nil {
-				p = p.WithNote(bad.Error())
+			if n < mostDamage {
+				loads[i].Notes = append(loads[i].Notes, bad.Error())
 			}
 		}
-		if p == nil {
+		if merged[i].Profile == nil {
 			continue
 		}
-		out.profiles[kind] = p
+		out.profiles[kind] = merged[i].Profile
 		out.manifest.Fleet[kind] = loads[i]
 	}
 	if len(kinds) == 0 {

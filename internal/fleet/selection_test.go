@@ -29,12 +29,15 @@ func TestOneKindUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.profiles) != 1 || got.profiles["goroutine"] == nil {
-		t.Errorf("there are profiles of %v, want goroutine", slices.Sorted(maps.Keys(got.profiles)))
+	if kinds := slices.Sorted(maps.Keys(got.profiles)); !slices.Equal(kinds, []string{"goroutine", "threadcreate"}) {
+		t.Errorf("there are profiles of %v, want goroutine and threadcreate", kinds)
+	}
+	if l := got.manifest.Fleet["threadcreate"]; l.Profiles != 1 || l.Processes != 1 || len(l.Notes) != 1 {
+		t.Errorf("of threads there is %+v, want one profile of one process, and a note", l)
 	}
 	notes := strings.Join(got.manifest.Notes, "\n")
 	for _, want := range []string{
-		"threadcreate: profiles have no metric in common",
+		"threadcreate: 1 profile of odd left out: the metrics are samples (count), and those of the other profiles threadcreate (count)",
 		"mutex: 1 profile of odd left out: stored as mutex, but the sample types are goroutine, of kind goroutine",
 	} {
 		if !strings.Contains(notes, want) {

@@ -198,6 +198,13 @@ func Agree(profiles ...*Profile) ([]*Profile, error) {
 
 	period := out[0].PeriodType
 	for _, p := range out[1:] {
+		switch none := (ValueType{}); {
+		case p.PeriodType == none: // it does not say
+			continue
+		case period == none:
+			period = p.PeriodType
+			continue
+		}
 		var err error
 		if period, err = finer(period, p.PeriodType); err != nil {
 			return nil, fmt.Errorf("period type: %w", err)
@@ -217,6 +224,9 @@ func Agree(profiles ...*Profile) ([]*Profile, error) {
 	}
 	for i, p := range out {
 		h := p.Header
+		if h.PeriodType == (ValueType{}) {
+			h.Period, h.PeriodType = 0, period // the period of an unknown type is no number of these units
+		}
 		v, _ := unit.Scale(h.Period, h.PeriodType.Unit, period.Unit)
 		h.Period, h.PeriodType.Unit = int64(v), period.Unit
 		h.SampleTypes = slices.Clone(h.SampleTypes)

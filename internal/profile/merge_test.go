@@ -188,3 +188,26 @@ func TestMergeNoTypes(t *testing.T) {
 		t.Errorf("merging one profile without types: %v", err)
 	}
 }
+
+// A profile that does not say its period type can be added to one that does, which the sum then has.
+func TestMergeNoPeriodType(t *testing.T) {
+	cpu := profile.ValueType{Type: "cpu", Unit: "nanoseconds"}
+	of := func(h profile.Header) *profile.Profile {
+		h.SampleTypes = []profile.ValueType{cpu}
+		p, err := profile.NewBuilder(h).Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	none, some := of(profile.Header{Period: 7}), of(profile.Header{PeriodType: cpu, Period: 5})
+	for _, both := range [][]*profile.Profile{{none, some}, {some, none}} {
+		sum, err := profile.Merge(both...)
+		if err != nil || sum.PeriodType != cpu || sum.Period != 5 {
+			t.Errorf("the sum is %+v, %v, want a period of 5ns of cpu", sum, err)
+		}
+	}
+	if _, err := profile.Merge(some, of(profile.Header{PeriodType: profile.ValueType{Type: "space", Unit: "bytes"}})); err == nil {
+		t.Error("profiles with two period types were added up")
+	}
+}

@@ -58,9 +58,10 @@ const (
 // A Load describes added profiles of many processes.
 type Load struct {
 	Profiles  int           `json:"profiles"`
-	Processes float64       `json:"processes"`  // at the same time, on average
-	Covered   time.Duration `json:"covered_ns"` // by the profiles, all together; those that only count cover the time since the previous one
-	Seen      time.Duration `json:"seen_ns"`    // of the time, in which there were profiles
+	Processes float64       `json:"processes"`       // at the same time, on average
+	Covered   time.Duration `json:"covered_ns"`      // by the profiles, all together; those that only count cover the time since the previous one
+	Seen      time.Duration `json:"seen_ns"`         // of the time, in which there were profiles
+	Notes     []string      `json:"notes,omitempty"` // doubts, such as that some of the profiles are left out
 }
 
 // PerSecond returns what all processes together did in a second, of what their profiles count: nanoseconds of CPU for one.

@@ -244,7 +244,13 @@ func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Re
 		if err != nil {
 			return nil, err
 		}
-		return s.withDamage(p.WithShortNames()), nil
+		p = s.withDamage(p.WithShortNames())
+		if r.Manifest != nil {
+			for _, n := range r.Manifest.Fleet[kind].Notes {
+				p = p.WithNote(n)
+			}
+		}
+		return p, nil
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)

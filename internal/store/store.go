@@ -227,6 +227,10 @@ type Query struct {
 	From, To time.Time
 	Fold     Fold
 
+	// Metric is the sample type that the question is about. Merge and Calls leave out profiles without it. If it is zero, they leave out those that cannot
+	// be added to the others; see Together.
+	Metric profile.ValueType `json:",omitzero"`
+
 	// Functions means that only the functions of stacks matter. A store may then drop line numbers, and merge stacks that are equal without them.
 	Functions bool
 }
@@ -358,6 +362,28 @@ type MisfitError struct {
 
 func (e *MisfitError) Error() string {
 	return fmt.Sprintf("%s of %s left out: stored as %s, but the sample types are %s, of kind %s", unit.Counted(e.Profiles, "profile"), e.Service, e.Kind, TypeNames(e.Types), Misfit(e.Kind, e.Types))
+}
+
+// An OtherMetricError is about profiles that are left out, because they lack the metrics that the others of their kind have.
+type OtherMetricError struct {
+	Service  string
+	Types    []profile.ValueType
+	Profiles int
+	Metrics  []profile.ValueType // of those that were added up
+}
+
+func (e *OtherMetricError) Error() string {
+	return fmt.Sprintf("%s of %s left out: the metrics are %s, and those of the other profiles %s", unit.Counted(e.Profiles, "profile"), e.Service, metricNames(e.Types),
+		metricNames(e.Metrics))
+}
+
+// metricNames lists sample types with their units.
+func metricNames(types []profile.ValueType) string {
+	var names []string
+	for _, t := range types {
+		names = append(names, fmt.Sprintf("%s (%s)", t.Type, t.Unit))
+	}
+	return strings.Join(names, ", ")
 }
 
 // A LimitError is the limit that an upload exceeds.

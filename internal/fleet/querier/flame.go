@@ -429,7 +429,7 @@ func (s *Server) merged(c *call, q store.Query, ref typeRef, ids []string) (*pro
 	var p *profile.Profile
 	if len(ids) > 0 {
 		var err error
-		if p, err = s.named(c, q, ids); p == nil || err != nil {
+		if p, err = s.named(c, q, ref, ids); p == nil || err != nil {
 			return nil, 0, err
 		}
 	} else {
@@ -437,9 +437,6 @@ func (s *Server) merged(c *call, q store.Query, ref typeRef, ids []string) (*pro
 		if err != nil {
 			if errors.As(err, new(*store.NothingError)) {
 				return nil, 0, nil // is no error for those who look at a time without profiles
-			}
-			if errors.Is(err, profile.ErrNothingCommon) {
-				return nil, 0, connect.Errorf(connect.InvalidArgument, "%v: select fewer of them", err)
 			}
 			return nil, 0, err
 		}
@@ -455,8 +452,8 @@ func (s *Server) merged(c *call, q store.Query, ref typeRef, ids []string) (*pro
 // maxIDs is how many profiles can be named.
 const maxIDs = 1000
 
-// named adds up profiles that are named, of those that a query selects.
-func (s *Server) named(c *call, q store.Query, ids []string) (*profile.Profile, error) {
+// named adds up a sample type of profiles that are named, of those that a query selects.
+func (s *Server) named(c *call, q store.Query, ref typeRef, ids []string) (*profile.Profile, error) {
 	if len(ids) > maxIDs {
 		return nil, connect.Errorf(connect.InvalidArgument, "there are %d profiles, more than %d", len(ids), maxIDs)
 	}
@@ -473,14 +470,10 @@ func (s *Server) named(c *call, q store.Query, ids []string) (*profile.Profile, 
 			continue
 		case err != nil:
 			return nil, err
-		case e.Kind != q.Kind:
+		case e.Kind != q.Kind || !slices.Contains(p.SampleTypes, ref.typ):
 			continue
 		}
-		err = m.Add(p)
-		if errors.Is(err, profile.ErrNothingCommon) {
-			return nil, connect.Errorf(connect.InvalidArgument, "%v: select fewer of them", err)
-		}
-		if err != nil {
+		if err = m.Add(p.WithTypes([]string{ref.typ.Type})); err != nil {
 			return nil, err
 		}
 		found = true

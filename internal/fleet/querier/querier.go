@@ -138,7 +138,7 @@ func (s *Server) selectOne(c *call, typeID, selector string, start, end int64) (
 		return store.Query{}, ref, err
 	}
 	q := s.between(c, start, end)
-	q.Kind = ref.kind
+	q.Kind, q.Metric = ref.kind, ref.typ
 	sel, err := parseSelector(selector)
 	if err != nil {
 		return q, ref, err

@@ -326,6 +326,50 @@ func TestProfileIDs(t *testing.T) {
 	}
 }
 
+// TestOtherMetrics holds that profiles without the metric of the question keep no others from being read, also when their IDs are given.
+func TestOtherMetrics(t *testing.T) {
+	b := newBench(t)
+	text := &store.Upload{Service: "text", Kind: "cpu", Start: begin, End: begin, Raw: []byte("main;a 3\n")}
+	if _, err := b.store.Add(context.Background(), "shop", []*store.Upload{text}); err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := b.store.Entries(context.Background(), store.Query{Tenant: "shop", Kind: "cpu", From: begin, To: end}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	want := map[string]int64{}
+	for _, e := range all {
+		ids = append(ids, e.ID.String())
+		for k, typ := range e.Types {
+			want[typ.Type] += e.Totals[k]
+		}
+	}
+	for typ, full := range map[string]string{"cpu": cpuType, "samples": "process_cpu:samples:count:cpu:nanoseconds"} {
+		for _, named := range [][]string{nil, ids} {
+			req := stacktracesRequest{ProfileTypeID: full, LabelSelector: "{}", Start: begin.UnixMilli(), End: end.UnixMilli(), IDs: named}
+			var got stacktracesResponse
+			b.ask("SelectMergeStacktraces", &req, &got)
+			if got.Flamegraph.Total != want[typ] {
+				t.Errorf("%s of %d named profiles: %d; want %d", typ, len(named), got.Flamegraph.Total, want[typ])
+			}
+			var p pprofProfile
+			b.ask("SelectMergeProfile", &mergeProfileRequest{ProfileTypeID: full, LabelSelector: "{}", Start: begin.UnixMilli(), End: end.UnixMilli(), IDs: named}, &p)
+			if sum := sumOf(&p); sum != want[typ] {
+				t.Errorf("%s of the profile of %d named ones: %d; want %d", typ, len(named), sum, want[typ])
+			}
+		}
+	}
+}
+
+// sumOf returns the sum of a profile with one sample type.
+func sumOf(p *pprofProfile) (sum int64) {
+	for _, s := range p.Sample {
+		sum += s.Value[0]
+	}
+	return sum
+}
+
 func TestSpans(t *testing.T) {
 	b := newBench(t)
 	h := profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}

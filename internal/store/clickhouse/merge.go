@@ -104,14 +104,14 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 		return nil, err
 	}
 	held := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !r.holds })
-	held, misfits := fitting(held)
-	if len(held) == 0 && len(misfits) > 0 {
-		return nil, &store.DamageError{Damage: misfits}
+	held, common := together(&q, held)
+	if len(held) == 0 && len(common.Damage) > 0 {
+		return nil, &store.DamageError{Damage: common.Damage}
 	}
 	if len(held) == 0 {
 		return nil, &store.NothingError{Query: q}
 	}
-	out := &store.Merged{Profiles: len(held), Damage: misfits}
+	out := &store.Merged{Profiles: len(held), Damage: common.Damage}
 	first, last := held[0].start, held[0].start
 	for _, r := range held {
 		first, last = min(first, r.start), max(last, r.start)
@@ -135,7 +135,7 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	}
 	out.Profile = profiles[0]
 	if len(profiles) > 1 {
-		if out.Profile, err = profile.Merge(profiles...); err != nil {
+		if out.Profile, err = common.AddUp(profiles); err != nil {
 			return nil, err
 		}
 	}
@@ -145,21 +145,24 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	return out, nil
 }
 
-// fitting returns the profiles whose sample types fit their kind, and what is wrong with the others, by stream. The others do not count from then on.
-func fitting(rows []*row) (fit []*row, misfits []error) {
+// together returns the profiles that are added up, of those of all streams. The others do not count from then on.
+func together(q *store.Query, rows []*row) (fit []*row, common store.Common) {
+	var groups []store.Group
+	of := make([]int, len(rows))
 	for i, r := range rows {
-		switch {
-		case store.Misfit(r.kind, r.types) == "":
-			fit = append(fit, r)
-			continue
-		case i == 0 || rows[i-1].stream != r.stream:
-			misfits = append(misfits, &store.MisfitError{Service: r.service, Kind: r.kind, Types: r.types, Profiles: 1})
-		default:
-			misfits[len(misfits)-1].(*store.MisfitError).Profiles++
+		if i == 0 || rows[i-1].stream != r.stream {
+			groups = append(groups, store.Group{Service: r.service, Kind: r.kind, Types: r.types})
 		}
-		r.holds = false
+		of[i] = len(groups) - 1
+		groups[of[i]].Profiles++
 	}
-	return fit, misfits
+	common = store.Together(q, groups)
+	for i, r := range rows {
+		if r.holds = common.Keep[of[i]]; r.holds {
+			fit = append(fit, r)
+		}
+	}
+	return fit, common
 }
 
 // A place is where samples are added up: services have stacks and sets of labels of their own.

@@ -17,7 +17,7 @@ func (s *Store) Calls(ctx context.Context, q store.Query, typ profile.ValueType)
 }
 
 func (s *Store) callTrees(ctx context.Context, q store.Query, typ profile.ValueType) ([]store.CallTree, error) {
-	a, streams, err := s.weighed(ctx, q)
+	a, streams, _, err := s.weighed(ctx, q)
 	if err != nil {
 		return nil, err
 	}

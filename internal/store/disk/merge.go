@@ -26,7 +26,7 @@ func retry[T any](ask func() (T, error)) (T, error) {
 }
 
 func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error) {
-	a, streams, err := s.weighed(ctx, q)
+	a, streams, common, err := s.weighed(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	}
 	p := sums[0]
 	if len(sums) > 1 {
-		if p, err = profile.Merge(sums...); err != nil {
+		if p, err = common.AddUp(sums); err != nil {
 			return nil, err
 		}
 	}
@@ -80,30 +80,34 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 }
 
 // weighed asks for the values of profiles that are to be added up. The caller closes the answer. It is an error when there are none.
-func (s *Store) weighed(ctx context.Context, q store.Query) (*answer, [][]*found, error) {
+func (s *Store) weighed(ctx context.Context, q store.Query) (*answer, [][]*found, *store.Common, error) {
 	a, err := s.ask(ctx, q, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	streams := a.streams()
-	streams = slices.DeleteFunc(streams, func(list []*found) bool {
+	all := a.streams()
+	groups := make([]store.Group, len(all))
+	for i, list := range all {
 		p := list[0].part
-		if store.Misfit(p.kind, p.types()) == "" {
-			return false
-		}
-		bad := &store.MisfitError{Service: p.Service, Kind: p.kind, Types: p.types()}
+		groups[i] = store.Group{Service: p.Service, Kind: p.kind, Types: p.types()}
 		for _, f := range list {
-			bad.Profiles += f.profiles
+			groups[i].Profiles += f.profiles
 		}
-		a.damage = append(a.damage, bad)
-		return true
-	})
+	}
+	common := store.Together(&q, groups)
+	a.damage = append(a.damage, common.Damage...)
+	var streams [][]*found
+	for i, list := range all {
+		if common.Keep[i] {
+			streams = append(streams, list)
+		}
+	}
 	if len(streams) == 0 {
 		defer a.close()
-		return nil, nil, a.nothing()
+		return nil, nil, nil, a.nothing()
 	}
 	a.weigh(streams)
-	return a, streams, nil
+	return a, streams, &common, nil
 }
 
 // nothing returns the error of a question that selects nothing, or nothing that can be read.

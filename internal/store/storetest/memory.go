@@ -169,14 +169,19 @@ func (m *Memory) Values(_ context.Context, q store.Query, label, prefix string, 
 func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
 	var parts []*profile.Profile
 	out := &store.Merged{}
-	streams := slices.DeleteFunc(m.streams(q), func(s []entry) bool {
-		u := s[0]
-		if store.Misfit(u.Kind, u.Parsed.SampleTypes) == "" {
-			return false
+	all := m.streams(q)
+	var groups []store.Group
+	for _, s := range all {
+		groups = append(groups, store.Group{Service: s[0].Service, Kind: s[0].Kind, Types: s[0].Parsed.SampleTypes, Profiles: len(s)})
+	}
+	common := store.Together(&q, groups)
+	out.Damage = common.Damage
+	var streams [][]entry
+	for i, s := range all {
+		if common.Keep[i] {
+			streams = append(streams, s)
 		}
-		out.Damage = append(out.Damage, &store.MisfitError{Service: u.Service, Kind: u.Kind, Types: u.Parsed.SampleTypes, Profiles: len(s)})
-		return true
-	})
+	}
 	if len(streams) == 0 && len(out.Damage) > 0 {
 		return nil, &store.DamageError{Damage: out.Damage}
 	}
@@ -203,7 +208,7 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	if len(parts) == 0 {
 		return nil, &store.NothingError{Query: q}
 	}
-	p, err := profile.Merge(parts...)
+	p, err := common.AddUp(parts)
 	if err != nil {
 		return nil, err
 	}
