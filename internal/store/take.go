@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -175,6 +177,17 @@ func Misfit(kind string, types []profile.ValueType) string {
 		return ""
 	}
 	return strings.Join(of, " or ")
+}
+
+// CheckKind returns what is wrong with profiles of a kind that have these sample types.
+func CheckKind(kind string, types []profile.ValueType) error {
+	if len(types) == 0 {
+		return errors.New("the profile has no sample types, so it does not say what it measures")
+	}
+	if of := Misfit(kind, types); of != "" {
+		return fmt.Errorf("the profile is of kind %s, not %s: its sample types are %s", of, kind, TypeNames(types))
+	}
+	return nil
 }
 
 // Baseline is the maximum age of the previous profile whose counters a profile is compared with. The first profile of a process, or the first one

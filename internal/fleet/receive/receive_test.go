@@ -372,6 +372,12 @@ func TestPlain(t *testing.T) {
 			t.Errorf("a profile of kind %s as %s: %d %s, want %q", c.of, c.kind, w.Code, w.Body, c.within)
 		}
 	}
+	for _, kind := range []string{"", "&kind=cpu", "&kind=jobs"} {
+		raw := []byte{0x32, 0, 0x48, 1} // an empty string and a time
+		if w := b.do(call{path: "/api/v1/profiles?service=a" + kind, token: b.shop, body: raw}); w.Code != 400 || !strings.Contains(w.Body.String(), "the profile has no sample types") {
+			t.Errorf("a profile without sample types%s: %d %s", kind, w.Code, w.Body)
+		}
+	}
 	if w := b.do(call{path: "/api/v1/profiles?service=+", token: b.shop, body: upload(t, "cpu").Raw}); w.Code != 400 || !strings.Contains(w.Body.String(), "has no service") {
 		t.Errorf("a service without a name: %d %s", w.Code, w.Body)
 	}

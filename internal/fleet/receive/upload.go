@@ -85,8 +85,8 @@ func (s *Server) upload(t *tenant, in *sent) (*store.Upload, error) {
 	if !isName(u.Kind, 64) {
 		return nil, body.Errorf(http.StatusBadRequest, "%q is not a kind of profiles, such as cpu or heap", profile.Shorten(u.Kind, 80))
 	}
-	if kind := store.Misfit(u.Kind, p.SampleTypes); kind != "" {
-		return nil, body.Errorf(http.StatusBadRequest, "the profile is of kind %s, not %s: its sample types are %s", kind, u.Kind, store.TypeNames(p.SampleTypes))
+	if err := store.CheckKind(u.Kind, p.SampleTypes); err != nil {
+		return nil, body.Errorf(http.StatusBadRequest, "%v", err)
 	}
 	counts := u.Kind == heap || u.Kind == mutex || u.Kind == block
 	u.Counters = counts && (in.sums == counters || in.sums == asProfile && p.DurationNanos == 0)
@@ -220,8 +220,8 @@ func kindOf(p *profile.Profile, names map[string]string) (string, error) {
 		}
 		return "", body.Errorf(http.StatusBadRequest, "profiles of locks and of blocking look alike: say kind=mutex or kind=block")
 	}
-	if len(p.SampleTypes) == 0 {
-		return "", body.Errorf(http.StatusBadRequest, "the profile has no sample types")
+	if err := store.CheckKind("", p.SampleTypes); err != nil {
+		return "", body.Errorf(http.StatusBadRequest, "%v", err)
 	}
 	t := p.SampleTypes[0].Type
 	return cmp.Or(kindNames[t], t), nil

@@ -26,6 +26,7 @@ func TestDeeper(t *testing.T) {
 	if err := made.Write(&raw); err != nil {
 		t.Fatal(err)
 	}
+	goroutines := fleet(1, 1)[0].next["goroutine"][0].Raw
 	asked := make(chan string, 100)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/p/debug/pprof/", func(w http.ResponseWriter, r *http.Request) {
@@ -35,6 +36,8 @@ func TestDeeper(t *testing.T) {
 			io.WriteString(w, "go 1.26 trace\x00\x00\x00")
 		case strings.HasSuffix(r.URL.Path, "/heap"):
 			http.Error(w, "no", http.StatusForbidden)
+		case strings.HasSuffix(r.URL.Path, "/goroutine"):
+			w.Write(goroutines)
 		default:
 			w.Write(raw.Bytes())
 		}

@@ -47,6 +47,7 @@ func TestHostile(t *testing.T) {
 	// A valid beginning of a profile, and then strings for ever.
 	begin := append([]byte{0x0a, 4, 8, 1, 16, 2}, 0x32, 0)
 	long := binaryString(1 << 20)
+	cpu := fleet(1, 1)[0].next["cpu"][0].Raw
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
@@ -100,6 +101,8 @@ func TestHostile(t *testing.T) {
 			w.Write(b.Bytes())
 		}, CauseFormat, "compressed twice"},
 		{"web page", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<html>log in, please 12\n</html>") }, CauseFormat, "the answer is text, not a profile"},
+		{"another kind", func(w http.ResponseWriter, r *http.Request) { w.Write(cpu) }, CauseFormat, "the profile is of kind cpu, not heap: its sample types are samples, cpu"},
+		{"no sample types", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte{0x32, 0, 0x48, 1}) }, CauseFormat, "the profile has no sample types"},
 		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, CauseFormat, "the answer is empty"},
 		{"noise", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte{1, 2, 3, 4, 5, 250, 251}) }, CauseFormat, ""},
 		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {

@@ -226,6 +226,9 @@ func (t *task) upload(ctx context.Context, raw []byte, start time.Time, took tim
 	if err != nil {
 		return nil, unpacked, err
 	}
+	if err := store.CheckKind(t.kind, p.SampleTypes); err != nil {
+		return nil, unpacked, &Error{Cause: CauseFormat, Err: err}
+	}
 	u := &store.Upload{
 		Service: t.service, Kind: t.kind, Labels: t.labels, Row: t.row,
 		Start: start.Round(0), End: start.Round(0), Raw: raw, Parsed: p,
