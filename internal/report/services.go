@@ -31,7 +31,8 @@ type ServiceRow struct {
 	Goroutines int64     `json:"goroutines"`
 	Processes  float64   `json:"processes"` // at the same time
 	Profiles   int       `json:"profiles"`
-	Kinds      []string  `json:"kinds"`              // of its profiles: without CPU profiles, nobody knows how many cores it used
+	Kinds      []string  `json:"kinds"`              // of its profiles
+	Measures   []string  `json:"measures"`           // such as cores, which its profiles have; values of others are unknown, and 0 above
 	Versions   []string  `json:"versions,omitempty"` // those that came last at the end
 	Last       time.Time `json:"last"`               // profile
 }
@@ -62,15 +63,15 @@ func (s *Services) Blocks() iter.Seq[Block] {
 		if r.Processes > 0 {
 			processes = unit.Number(math.Round(r.Processes*10) / 10)
 		}
-		known := func(kind string, v any) any {
-			if !slices.Contains(r.Kinds, kind) {
+		known := func(measure string, v any) any {
+			if !slices.Contains(r.Measures, measure) {
 				return nil
 			}
 			return v
 		}
 		t.Rows = append(t.Rows, []any{
-			known("cpu", unit.Cores(r.Cores)), change, known("heap", unit.Size(int64(r.Allocated))), known("heap", unit.Size(r.Live)),
-			known("goroutine", int(r.Goroutines)), processes, r.Profiles,
+			known("cores", unit.Cores(r.Cores)), change, known("allocated", unit.Size(int64(r.Allocated))), known("live", unit.Size(r.Live)),
+			known("goroutines", int(r.Goroutines)), processes, r.Profiles,
 			unit.Time(s.To.Sub(r.Last).Truncate(time.Second)) + " ago", version, r.Service,
 		})
 	}

@@ -163,6 +163,37 @@ func TestChangeOfServices(t *testing.T) {
 	}
 }
 
+// What no profile of a service says is unknown, not zero.
+func TestUnknownMeasures(t *testing.T) {
+	types := func(name string) []profile.ValueType { return []profile.ValueType{{Type: name, Unit: "count"}} }
+	got := Services(nil, nil, nil, []store.Series{
+		{Service: "folded", Kind: recording.CPU, Types: types("samples")},
+		{Service: "live", Kind: recording.Heap, Types: types("inuse_space")},
+		{Service: "whole", Kind: recording.CPU, Types: types("cpu")},
+		{Service: "whole", Kind: recording.CPU, Types: types("cpu"), Labels: label("version", "v2")},
+	}, Window{start, start.Add(time.Hour), time.Minute})
+	want := map[string][]string{"folded": {}, "live": {"live"}, "whole": {"cores"}}
+	for _, r := range got.Rows {
+		if !slices.Equal(r.Measures, want[r.Service]) {
+			t.Errorf("%s has the measures %v, want %v", r.Service, r.Measures, want[r.Service])
+		}
+	}
+	for b := range got.Blocks() {
+		table, ok := b.(report.Table)
+		if !ok {
+			continue
+		}
+		column := map[string]int{"cores": 0, "allocated": 2, "live": 3, "goroutines": 4}
+		for i, r := range got.Rows {
+			for name, at := range column {
+				if known := table.Rows[i][at] != nil; known != slices.Contains(r.Measures, name) {
+					t.Errorf("the table has %v for %s of %s", table.Rows[i][at], name, r.Service)
+				}
+			}
+		}
+	}
+}
+
 func TestGraphBy(t *testing.T) {
 	of, at := ask(t, "api@-10m")
 	var lines []store.Line

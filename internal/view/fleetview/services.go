@@ -44,7 +44,7 @@ func Services(totals, whole Totals, earlier []store.Line, series []store.Series,
 	row := func(name string) *report.ServiceRow {
 		r := rows[name]
 		if r == nil {
-			r = &report.ServiceRow{Service: name}
+			r = &report.ServiceRow{Service: name, Measures: []string{}}
 			rows[name] = r
 		}
 		return r
@@ -55,6 +55,11 @@ func Services(totals, whole Totals, earlier []store.Line, series []store.Series,
 		r.Profiles += s.Profiles
 		if !slices.Contains(r.Kinds, s.Kind) {
 			r.Kinds = append(r.Kinds, s.Kind)
+		}
+		for i := range Measures {
+			if m := &Measures[i]; m.Kind == s.Kind && m.index(s.Types) >= 0 && !slices.Contains(r.Measures, m.Name) {
+				r.Measures = append(r.Measures, m.Name)
+			}
 		}
 		if s.Last.After(r.Last) {
 			r.Last = s.Last
@@ -103,6 +108,7 @@ func Services(totals, whole Totals, earlier []store.Line, series []store.Series,
 	}
 	for _, r := range rows {
 		slices.Sort(r.Kinds)
+		slices.Sort(r.Measures)
 		out.Rows = append(out.Rows, *r)
 	}
 	order.Stable(out.Rows, func(a, b report.ServiceRow) int {

@@ -1296,6 +1296,7 @@ export interface ServiceRow {
   processes: number;
   profiles: number;
   kinds: string[];
+  measures: string[];
   versions?: string[];
   last: string;
 }
