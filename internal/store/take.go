@@ -30,6 +30,11 @@ const (
 	tooLate  = 10 * time.Minute
 )
 
+// WrongClock reports whether a sender whose clock is right cannot have said t.
+func WrongClock(t, now time.Time) bool {
+	return t.Before(now.Add(-tooEarly)) || t.After(now.Add(tooLate))
+}
+
 // Take prepares an upload for storing: it parses it, checks the limits, and sets the ID and times.
 func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	check := func(what string, got, limit int64) error {
@@ -84,6 +89,7 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 			u.Row = u.Row.With(Labels{{BuildLabel, build}})
 		}
 	}
+	ends := u.End // as its sender says; the duration in a profile may be about the time before it
 	if u.Start.IsZero() && p.TimeNanos > 0 {
 		u.Start = time.Unix(0, p.TimeNanos)
 		if u.End.IsZero() {
@@ -93,7 +99,7 @@ func (u *Upload) Take(tenant string, limits Limits, now time.Time) error {
 	if u.Start.IsZero() {
 		u.Start = now
 	}
-	if u.Start.Before(now.Add(-tooEarly)) || u.Start.After(now.Add(tooLate)) {
+	if WrongClock(u.Start, now) || !ends.IsZero() && WrongClock(ends, now) {
 		u.Start, u.End, u.Clock = now, now, true
 	}
 	if u.End.Before(u.Start) {

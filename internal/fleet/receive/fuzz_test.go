@@ -34,7 +34,7 @@ func FuzzIngest(f *testing.F) {
 	f.Add("name=a", "multipart/form-data; boundary="+params["boundary"], data[:len(data)-20])
 	f.Fuzz(func(t *testing.T, query, contentType string, data []byte) {
 		q, _ := url.ParseQuery(query)
-		in, err := parseIngest(q, contentType, data, small)
+		in, err := parseIngest(q, contentType, data, small, now)
 		if err == nil {
 			tryAll(in)
 		}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/body"
 	"github.com/hone-perf/hone/internal/profile"
@@ -46,13 +47,13 @@ func (s *Server) ingested(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer done()
 	_, err = s.keep(r.Context(), req, func() ([]sent, error) {
-		return parseIngest(r.URL.Query(), r.Header.Get("Content-Type"), req.data, req.limits)
+		return parseIngest(r.URL.Query(), r.Header.Get("Content-Type"), req.data, req.limits, s.opt.Now())
 	})
 	return err
 }
 
 // parseIngest returns the profile of a request to /ingest, which may have none.
-func parseIngest(q url.Values, contentType string, data []byte, limits Limits) ([]sent, error) {
+func parseIngest(q url.Values, contentType string, data []byte, limits Limits, now time.Time) ([]sent, error) {
 	name, labels, err := parseAppName(q.Get("name"))
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func parseIngest(q url.Values, contentType string, data []byte, limits Limits) (
 		if format == "" && profile.IsPacked(in.raw) {
 			return []sent{*in}, nil // a profile for which nobody gave a format
 		}
-		if err := in.fold(q, format == "lines", limits); err != nil {
+		if err := in.fold(q, format == "lines", limits, now); err != nil {
 			return nil, err
 		}
 		return []sent{*in}, nil
@@ -200,7 +201,7 @@ var suffixes = sync.OnceValue(func() map[string]counted {
 })
 
 // fold reads stacks as text. What they count is told by the name of the application.
-func (in *sent) fold(q url.Values, lines bool, limits Limits) error {
+func (in *sent) fold(q url.Values, lines bool, limits Limits, now time.Time) error {
 	what := suffixes()["cpu"]
 	if at := strings.LastIndexByte(in.service, '.'); at > 0 {
 		if w, ok := suffixes()[in.service[at+1:]]; ok {
@@ -231,7 +232,11 @@ func (in *sent) fold(q url.Values, lines bool, limits Limits) error {
 		}
 	}
 	if !in.start.IsZero() {
-		h.TimeNanos, h.DurationNanos = in.start.UnixNano(), in.end.Sub(in.start).Nanoseconds()
+		h.TimeNanos = in.start.UnixNano()
+		// Two times of one wrong clock are as far apart as those of a right one. If only the end is impossible, nobody knows how long it took.
+		if store.WrongClock(in.start, now) || !store.WrongClock(in.end, now) {
+			h.DurationNanos = in.end.Sub(in.start).Nanoseconds()
+		}
 	}
 	in.parsed = p.WithHeader(h)
 	var raw bytes.Buffer

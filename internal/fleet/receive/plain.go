@@ -105,9 +105,6 @@ func parsePlain(query string, data []byte, limits Limits) ([]sent, error) {
 	if in.start, in.end, err = span(q.Get("from"), q.Get("until")); err != nil {
 		return nil, err
 	}
-	if until, err := moment(q.Get("until")); err == nil && until.Before(in.start) {
-		return nil, body.Errorf(http.StatusBadRequest, "until is before from")
-	}
 	if text := q.Get("delta"); text != "" {
 		delta, err := strconv.ParseBool(text)
 		if err != nil {

@@ -209,6 +209,33 @@ func TestIngest(t *testing.T) {
 	}
 }
 
+// TestIngestClock holds that the end of a profile is held against the clock as its beginning is.
+func TestIngestClock(t *testing.T) {
+	b := newBench(t, nil)
+	folded := []byte("main;serve;read 3\n")
+	for name, until := range map[string]time.Duration{"day": 24 * time.Hour, "minute": time.Minute} {
+		b.ok(call{path: fmt.Sprintf("/ingest?name=%s.cpu&from=%d&until=%d", name, now.Add(-10*time.Second).Unix(), now.Add(until).Unix()), token: b.shop, body: folded})
+	}
+	ahead := now.Add(24 * time.Hour).Unix()
+	b.ok(call{path: fmt.Sprintf("/ingest?name=both.cpu&from=%d&until=%d", ahead, ahead+10), token: b.shop, body: folded})
+	for name, want := range map[string]struct {
+		start time.Time
+		took  time.Duration
+	}{"day": {now, 0}, "minute": {now.Add(-10 * time.Second), 70 * time.Second}, "both": {now, 10 * time.Second}} {
+		got, err := b.store.Merge(context.Background(), store.Query{Tenant: "shop", Selector: store.Service(name), Kind: "cpu", To: now.Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := got.Profile.Header; !got.First.Equal(want.start) || h.TimeNanos != want.start.UnixNano() || h.DurationNanos != int64(want.took) {
+			t.Errorf("%s: %v, in the profile %v and %v, want %v and %v", name, got.First, time.Unix(0, h.TimeNanos).UTC(), time.Duration(h.DurationNanos), want.start, want.took)
+		}
+	}
+	w := b.do(call{path: fmt.Sprintf("/ingest?name=back.cpu&from=%d&until=%d", now.Unix(), now.Unix()-1), token: b.shop, body: folded})
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "until is before from") {
+		t.Errorf("an end before the beginning: %d %s", w.Code, w.Body)
+	}
+}
+
 func TestIngestProfiles(t *testing.T) {
 	b := newBench(t, nil)
 	cpu, heap, mutex := upload(t, "cpu"), upload(t, "heap"), upload(t, "mutex")

@@ -261,8 +261,11 @@ func span(from, until string) (start, end time.Time, err error) {
 			return start, end, body.Errorf(http.StatusBadRequest, "%s=%s: %v", x.name, profile.Shorten(x.text, 60), err)
 		}
 	}
-	if start.IsZero() {
+	switch {
+	case start.IsZero():
 		start = end
+	case until != "" && end.Before(start):
+		return start, end, body.Errorf(http.StatusBadRequest, "until is before from")
 	}
 	if end.Before(start) {
 		end = start

@@ -40,7 +40,7 @@ func parts(rows []*row, fold store.Fold) []*part {
 			})
 		}
 		p := out[i]
-		p.addHeader(r.head.header(r.types, r.time, r.duration))
+		p.addHeader(r.head.header(r.types, r.start, r.duration))
 		p.all[r] = true
 		grows := fold == store.Natural && r.hasCounters()
 		p.counters = p.counters || grows

@@ -15,16 +15,16 @@ import (
 // A row is a profile without its samples.
 type row struct {
 	*stream
-	id             string
-	start          int64
-	key            uint64 // of its samples
-	rows           uint64 // how many these are
-	series         uint64
-	head           *head
-	time, duration int64
-	counters       bool
-	totals         []int64
-	pin            string // that has its samples; "" is that they are where those of all profiles are
+	id       string
+	start    int64
+	key      uint64 // of its samples
+	rows     uint64 // how many these are
+	series   uint64
+	head     *head
+	duration int64
+	counters bool
+	totals   []int64
+	pin      string // that has its samples; "" is that they are where those of all profiles are
 
 	holds  bool // it is in the time that was asked for
 	before *row // that its counters are compared with; nil when there is none
@@ -49,12 +49,12 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 		return nil, nil
 	}
 	var streams, keys, heads, counts, series []uint64
-	var starts, times, durations []int64
+	var starts, durations []int64
 	var ids []string
 	var counters []uint8
 	var totals [][]int64
 	var pins []string
-	const columns = "stream, start, id, key, head, rows, series, counters, time, duration, totals"
+	const columns = "stream, start, id, key, head, rows, series, counters, duration, totals"
 	// A profile may be in both tables. The one that a pin has is taken: its samples do not expire.
 	taken := map[string]bool{}
 	baselines := map[string]bool{}
@@ -62,14 +62,14 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 		at := len(ids)
 		var some struct {
 			streams, keys, heads, counts, series []uint64
-			starts, times, durations             []int64
+			starts, durations                    []int64
 			pins, ids                            []string
 			baselines, counters                  []uint8
 			totals                               [][]int64
 		}
 		err := s.db.query(ctx, "SELECT "+from+" WHERE "+condition+fmt.Sprintf(" ORDER BY baseline LIMIT 1 BY id LIMIT %d", maxProfiles+1),
 			&some.pins, &some.baselines, &some.streams, &some.starts, &some.ids, &some.keys, &some.heads, &some.counts, &some.series, &some.counters,
-			&some.times, &some.durations, &some.totals)
+			&some.durations, &some.totals)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 			}
 			ids, pins, streams, starts = append(ids, id), append(pins, some.pins[i]), append(streams, some.streams[i]), append(starts, some.starts[i])
 			keys, heads, counts = append(keys, some.keys[i]), append(heads, some.heads[i]), append(counts, some.counts[i])
-			series, counters, times = append(series, some.series[i]), append(counters, some.counters[i]), append(times, some.times[i])
+			series, counters = append(series, some.series[i]), append(counters, some.counters[i])
 			durations, totals = append(durations, some.durations[i]), append(totals, some.totals[i])
 		}
 		if at == 0 {
@@ -115,7 +115,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 		}
 		all = append(all, row{
 			stream: st, id: ids[i], start: starts[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
-			time: times[i], duration: durations[i], counters: counters[i] != 0, totals: totals[i], pin: pins[i],
+			duration: durations[i], counters: counters[i] != 0, totals: totals[i], pin: pins[i],
 			holds: first <= starts[i] && starts[i] < last && !baselines[ids[i]],
 		})
 	}

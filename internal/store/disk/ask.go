@@ -321,7 +321,7 @@ func (s *Store) Profile(ctx context.Context, q store.Query, id store.ID) (*store
 					return nil, err
 				}
 				h := p.Header
-				h.TimeNanos, h.DurationNanos = f.time, f.duration
+				h.TimeNanos, h.DurationNanos = f.start, f.duration
 				return &one{f.entry(), withBuild(p.WithHeader(h), [][]*found{{f}}), s.raw(f.part.block, id)}, nil
 			}
 		}

@@ -33,11 +33,11 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	defer a.close()
 	out := &store.Merged{Streams: len(streams)}
 	first, last := streams[0][0].start, streams[0][0].start
-	began, took := streams[0][0].time, int64(0)
+	took := int64(0)
 	for _, list := range streams {
 		for _, f := range list {
 			out.Profiles += f.profiles
-			began, took = min(began, f.time), took+f.duration
+			took += f.duration
 			first, last = min(first, f.start), max(last, f.start)
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 		p = store.DivideLevels(q.Kind, p, func() int { return levels })
 	}
 	h := p.Header
-	h.TimeNanos, h.DurationNanos = began, took
+	h.TimeNanos, h.DurationNanos = first, took // not the time in the profiles, which the clock of their sender gave
 	out.Profile, out.Damage = withBuild(p.WithHeader(h), streams), a.damage
 	return out, nil
 }

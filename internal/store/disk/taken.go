@@ -14,7 +14,7 @@ type taken struct {
 	row      uint32 // of the dict: its own labels
 	start    int64
 	end      int64
-	time     int64 // as the profile says
+	time     int64 // as the profile says, for its sender's clock may be wrong
 	duration int64
 	flags    uint8
 	totals   []int64

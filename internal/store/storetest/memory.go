@@ -215,8 +215,15 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	if q.Fold == store.Natural {
 		p = store.DivideLevels(q.Kind, p, func() int { return rounds(streams) })
 	}
-	out.Profile = p
+	out.Profile = timed(p, out.First)
 	return out, nil
+}
+
+// timed returns p with the time that the store has, which is not the sender's if that one's clock was wrong.
+func timed(p *profile.Profile, at time.Time) *profile.Profile {
+	h := p.Header
+	h.TimeNanos = at.UnixNano()
+	return p.WithHeader(h)
 }
 
 // plain returns p without addresses where there are lines: what other builds have in the same lines is the same.
@@ -444,7 +451,7 @@ func (m *Memory) Profile(_ context.Context, q store.Query, id store.ID) (*store.
 	for _, u := range m.selected(q) {
 		if u.ID == id {
 			e := entryOf(u)
-			return &e, u.Parsed, u.Raw, nil
+			return &e, timed(u.Parsed, u.Start), u.Raw, nil
 		}
 	}
 	return nil, nil, nil, store.ErrNotFound

@@ -177,14 +177,34 @@ func refused(t *testing.T, open func(*testing.T, func() time.Time) store.Store) 
 
 func clocks(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
 	f := Small()
-	f.Services, f.Rounds, f.Kinds = 1, 2, []string{"cpu"}
+	f.Services, f.Rounds, f.Kinds = 1, 3, []string{"cpu"}
 	p := newPair(t, open, nowOf(f))
 	all := f.All()
 	for i, at := range []time.Time{time.Unix(0, 0), time.Unix(7, 0), f.Start.Add(365 * 24 * time.Hour), {}} {
 		all[i].Start, all[i].End = at, at
 	}
-	p.add("main", all...)
+	all[4].End = f.Start.Add(365 * 24 * time.Hour)
+	added := p.add("main", all...)
 	p.askAll("main", f)
+	// Profiles say the times that the store has, whatever their senders wrote into them.
+	ctx := context.Background()
+	for _, e := range p.entries("main", f) {
+		q := store.Query{Tenant: "main", Kind: "cpu", From: e.Start, To: e.Start.Add(1)}
+		_, one, _, err := p.got.Profile(ctx, q, e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := p.got.Merge(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := e.Start.UnixNano(); one.TimeNanos != want || sum.Profile.TimeNanos != want {
+			t.Errorf("a profile of %v says the time %v, and the sum with it %v", e.Start, time.Unix(0, one.TimeNanos), time.Unix(0, sum.Profile.TimeNanos))
+		}
+		if e.ID == added[4].ID && (!e.Clock || !e.Start.Equal(p.want.Now()) || !e.End.Equal(e.Start)) {
+			t.Errorf("what ended in a year is %+v, want the time of arrival", e)
+		}
+	}
 }
 
 // oddKinds adds what senders other than Go send: other names, no symbols, no lines, several units, empty profiles.
