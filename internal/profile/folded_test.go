@@ -231,3 +231,25 @@ func FuzzFolded(f *testing.F) {
 		checkFolded(t, p)
 	})
 }
+
+// A line of folded stacks may be longer than those of other forms of text, which are tried first.
+func TestFoldedLongLine(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("x", 100)+";", 2000)
+	for _, text := range []string{long + "leaf 3\n", "main 1\n" + long + "leaf 3\n"} {
+		p, err := ParseBytes([]byte(text))
+		if err != nil || p.Depth(p.NumSamples()-1) != 2001 {
+			t.Errorf("%+v, %v, want a stack of 2001 frames", p, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"heap profile: " + strings.Repeat("1", 100<<10):                                   "a line has more than 64kB",
+		"goroutine profile: total 1\n1 @ 0x1 0x2" + strings.Repeat(" 0x3", 20_000) + "\n": "a line has more than 64kB",
+		long + "leaf 3\nmain x\n":                                                         "line 2: count",
+	} {
+		_, err := ParseBytes([]byte(text))
+		var format *FormatError
+		if !errors.As(err, &format) || !strings.Contains(format.Detail, want) {
+			t.Errorf("%.40q…: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -1,9 +1,12 @@
 package profile
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // parseLegacy reads the text and binary forms that came before profile.proto. What they mean is nowhere written down
@@ -16,6 +19,7 @@ func parseLegacy(data []byte) (*Profile, error) {
 	forms := []func([]byte) (*Profile, error){
 		parseCPU, parseHeap, parseCounts, parseThreads, parseContention, parseJava,
 	}
+	long := false
 	for _, parse := range forms {
 		p, err := parse(data)
 		var limit limitError
@@ -25,11 +29,28 @@ func parseLegacy(data []byte) (*Profile, error) {
 			return p, nil
 		case errors.As(err, &limit):
 			return p, err
+		case err == errLongHead:
+			long = true
+		case errors.Is(err, bufio.ErrTooLong):
+			return nil, errLongLine
 		case err != errUnrecognized:
 			return nil, &FormatError{Doing: "parsing profile", Err: err}
 		}
 	}
+	if long {
+		return nil, errLongHead
+	}
 	return nil, errUnrecognized
+}
+
+// errLongLine says that a line is too long for the forms of text that pprof reads, errLongHead that the first one is, which may be one of folded stacks.
+var errLongLine, errLongHead = longLine(), longLine()
+
+func longLine() error {
+	return &FormatError{
+		Doing: "parsing profile", Err: bufio.ErrTooLong,
+		Detail: fmt.Sprintf("a line has more than %s, the limit of text formats other than folded stacks (main;work 12)", unit.Size(bufio.MaxScanTokenSize)),
+	}
 }
 
 // errMalformed is a line that does not fit the lines before it.

@@ -14,8 +14,8 @@ func parseCounts(data []byte) (*Profile, error) {
 	in := bufio.NewScanner(bytes.NewReader(data))
 	for in.Scan() && blankOrComment(in.Bytes()) {
 	}
-	if err := in.Err(); err != nil {
-		return nil, err
+	if in.Err() != nil {
+		return nil, errLongHead
 	}
 	head := pattern{rest: in.Bytes()}
 	what := ValueType{string(head.word()), "count"}

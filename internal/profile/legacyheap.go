@@ -18,8 +18,8 @@ import (
 func parseHeap(data []byte) (*Profile, error) {
 	in := bufio.NewScanner(bytes.NewReader(data))
 	if !in.Scan() {
-		if err := in.Err(); err != nil {
-			return nil, err
+		if in.Err() != nil {
+			return nil, errLongHead
 		}
 		return nil, errUnrecognized
 	}

@@ -220,10 +220,19 @@ func (plainReader) Close() error { return nil }
 
 // parseText tries the forms that have to be read whole.
 func parseText(data []byte, detail string) (*Profile, error) {
+	long := false
 	for _, parse := range []func([]byte) (*Profile, error){parseLegacy, parseGoroutines, parseFolded} {
-		if p, err := parse(data); err != errUnrecognized {
+		p, err := parse(data)
+		switch err {
+		case errLongHead:
+			long = true
+		case errUnrecognized:
+		default:
 			return p, err
 		}
+	}
+	if long {
+		return nil, errLongLine
 	}
 	return nil, &FormatError{Doing: "parsing profile", Err: errUnrecognized, Detail: detail}
 }

@@ -51,6 +51,7 @@ const (
 	limitBodies  = "concurrent-bodies"
 	limitSamples = "samples"
 	limitDepth   = "stack-depth"
+	limitLine    = "line-length"
 	limitLabels  = "labels"
 	limitName    = "label-name-length"
 	limitValue   = "label-value-length"

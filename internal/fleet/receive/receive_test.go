@@ -577,6 +577,8 @@ func TestLimits(t *testing.T) {
 		{limitLabels, func(l *Limits) { l.Labels = 1 }, plain, 422},
 		{limitName, func(l *Limits) { l.Name = 3 }, call{path: "/api/v1/profiles?service=a&label=long=x", body: cpu.Raw}, 422},
 		{limitValue, func(l *Limits) { l.Value = 3 }, plain, 422},
+		{limitLine, func(*Limits) {}, call{path: "/api/v1/profiles?service=a", body: []byte("heap profile: " + strings.Repeat("1", 100<<10))}, 422},
+		{limitLine, func(*Limits) {}, call{path: "/api/v1/profiles?service=a", body: []byte("goroutine profile: total 1\n1 @ 0x1 0x2\n#" + strings.Repeat("x", 100<<10))}, 422},
 		{limitRate, func(l *Limits) { l.Rate, l.Burst = 1, 1; l.Series = 1 }, plain, 429},
 		{limitSeries, func(l *Limits) { l.Series = 1 }, call{path: "/api/v1/profiles?service=b", body: cpu.Raw}, 429},
 	}

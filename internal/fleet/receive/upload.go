@@ -1,6 +1,7 @@
 package receive
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -170,6 +171,9 @@ func read(raw []byte, limit int64) (*profile.Profile, error) {
 	p, err := profile.ParseWithin(raw, profile.Bound{Unpacked: limit, Memory: memoryFor * limit})
 	if errors.Is(err, profile.ErrTooLarge) {
 		return nil, &body.Error{Status: http.StatusRequestEntityTooLarge, Limit: body.LimitUnpacked, Message: fmt.Sprintf("%v (limit: %s)", err, body.LimitUnpacked)}
+	}
+	if errors.Is(err, bufio.ErrTooLong) {
+		return nil, tooMuch(limitLine, "a line of the profile has more than %d bytes; send pprof or folded stacks (main;work 12), whose lines may be longer", bufio.MaxScanTokenSize)
 	}
 	if err == nil {
 		err = p.Damage
