@@ -155,6 +155,16 @@ func NatureOf(kind, sampleType string, counters bool) Nature {
 	return Flow
 }
 
+// Shrunk reports whether a counter is negative in p, the growth of profiles of a kind. A process only counts up, so another one has taken its place.
+func Shrunk(kind string, p *profile.Profile) bool {
+	for k, t := range p.SampleTypes {
+		if NatureOf(kind, t.Type, true) == Counter && slices.ContainsFunc(p.Values(k), func(v int64) bool { return v < 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
 // kindsOf are the kinds of profiles that have a sample type. Types that are not here can be in any kind.
 var kindsOf = map[string][]string{
 	"cpu": {"cpu"}, "wall": {"cpu"}, "goroutine": {"goroutine"}, "goroutines": {"goroutine"}, "contentions": {"mutex", "block"}, "delay": {"mutex", "block"},

@@ -120,29 +120,44 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	times := streamsOf(held)
 	out.Streams = len(times)
 
-	var profiles []*profile.Profile
-	for _, p := range parts(rows, q.Fold) {
-		sums, err := s.sums(ctx, &q, p)
-		if err != nil {
-			return nil, err
-		}
-		made, damage, err := s.build(ctx, q.Tenant, p.head, sums)
-		if err != nil {
-			return nil, err
-		}
-		profiles = append(profiles, made)
-		out.Damage = append(out.Damage, damage...)
-	}
-	out.Profile = profiles[0]
-	if len(profiles) > 1 {
-		if out.Profile, err = common.AddUp(profiles); err != nil {
-			return nil, err
+	made, damage, err := s.merge(ctx, &q, rows, common)
+	if err == nil && q.Fold == store.Natural && store.Shrunk(q.Kind, made) {
+		// A process was restarted and has counted more than the one before. Only its stacks tell.
+		var found bool
+		if found, err = s.findRestarts(ctx, &q, held); found {
+			made, damage, err = s.merge(ctx, &q, rows, common)
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	out.Profile, out.Damage = made, append(out.Damage, damage...)
 	if q.Fold == store.Natural {
 		out.Profile = store.DivideLevels(q.Kind, out.Profile, func() int { return store.Rounds(times) })
 	}
 	return out, nil
+}
+
+// merge adds up profiles.
+func (s *Store) merge(ctx context.Context, q *store.Query, rows []*row, common store.Common) (*profile.Profile, []error, error) {
+	var profiles []*profile.Profile
+	var damage []error
+	for _, p := range parts(rows, q.Fold) {
+		sums, err := s.sums(ctx, q, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		made, bad, err := s.build(ctx, q.Tenant, p.head, sums)
+		if err != nil {
+			return nil, nil, err
+		}
+		profiles, damage = append(profiles, made), append(damage, bad...)
+	}
+	if len(profiles) == 1 {
+		return profiles[0], damage, nil
+	}
+	p, err := common.AddUp(profiles)
+	return p, damage, err
 }
 
 // together returns the profiles that are added up, of those of all streams. The others do not count from then on.

@@ -28,6 +28,7 @@ type row struct {
 
 	holds  bool // it is in the time that was asked for
 	before *row // that its counters are compared with; nil when there is none
+	fell   bool // a stack has counted less than in before; see findRestarts
 }
 
 // maxProfiles is how many profiles an answer is made of at most.
@@ -174,6 +175,9 @@ func (r *row) total(k int) int64 {
 
 // restarted reports whether a counter has fallen, which it does only when a process starts anew.
 func (r *row) restarted() bool {
+	if r.fell {
+		return true
+	}
 	for k := range r.types {
 		if r.isCounter(k) && r.total(k) < r.before.total(k) {
 			return true

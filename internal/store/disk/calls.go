@@ -41,18 +41,22 @@ func (s *Store) callTrees(ctx context.Context, q store.Query, typ profile.ValueT
 			return nil, nil
 		}
 	}
-	out := make([]store.CallTree, 0, len(groups))
-	for _, group := range groups {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	var out []store.CallTree
+	err = a.grow(ctx, streams, func() (shrunk bool, err error) {
+		out = make([]store.CallTree, 0, len(groups))
+		for _, group := range a.byBlock() {
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+			t, fell, err := a.callTree(group, k, divided)
+			if err != nil {
+				return false, err
+			}
+			out, shrunk = append(out, t), shrunk || fell
 		}
-		t, err := a.callTree(group, k, divided)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	return out, nil
+		return shrunk, nil
+	})
+	return out, err
 }
 
 // countersIn reports whether profiles of a stream count since their process began.
@@ -87,16 +91,17 @@ func (a *answer) byBlock() [][]*part {
 	return out
 }
 
-// callTree adds up column k of parts of one block, and divides by n.
-func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
+// callTree adds up column k of parts of one block, and divides by n. It reports whether a counter shrank.
+func (a *answer) callTree(parts []*part, k, n int) (tree store.CallTree, shrunk bool, err error) {
 	d := parts[0].dict
 	sums := make([][]int64, len(parts[0].types()))
 	sums[k] = make([]int64, len(d.entries))
 	for _, p := range parts {
 		if err := a.addPart(p, sums); err != nil {
-			return store.CallTree{}, err
+			return store.CallTree{}, false, err
 		}
 	}
+	shrunk = a.shrunk(parts[0].kind, parts[0].types(), sums)
 	if n > 1 {
 		for i, v := range sums[k] {
 			sums[k][i] = store.PerRound(v, n)
@@ -104,7 +109,7 @@ func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
 	}
 	o := d.outline.now(d)
 	if o == nil {
-		return store.CallTree{Nodes: d.nodes, Frames: len(d.frames), Functions: d.functionsOf, Costs: d.costs(nil, sums[k])}, nil
+		return store.CallTree{Nodes: d.nodes, Frames: len(d.frames), Functions: d.functionsOf, Costs: d.costs(nil, sums[k])}, shrunk, nil
 	}
 	// Negative values take nothing away from the stacks of other lines: flame graphs show what costs something.
 	var negative []store.CallCost
@@ -116,7 +121,7 @@ func (a *answer) callTree(parts []*part, k, n int) (store.CallTree, error) {
 			folded[o.entryOf[i]] += v
 		}
 	}
-	return store.CallTree{Nodes: o.nodes, Frames: len(o.frames), Functions: o.functionsOf, Costs: o.costs(negative, folded)}, nil
+	return store.CallTree{Nodes: o.nodes, Frames: len(o.frames), Functions: o.functionsOf, Costs: o.costs(negative, folded)}, shrunk, nil
 }
 
 // costs appends the values of entries.

@@ -273,18 +273,8 @@ func (s *Store) emptyRow(b *block) (uint32, error) {
 	return row, nil
 }
 
-// sumOf returns profiles of many streams of a block as one. It starts with the first of them and so never at a time all of whose
-// profiles are pinned.
-func (a *answer) sumOf(b *block, streams [][]*found, end int64) (*taken, error) {
-	at := streams[0][0].start
-	for _, s := range streams {
-		at = min(at, s[0].start)
-	}
-	for _, p := range a.parts {
-		p.factors = nil
-	}
-	a.weigh(streams)
-	first := streams[0][0].part
+// sumsWith adds up the values of each entry of a block in all parts, which are like the first.
+func (a *answer) sumsWith(b *block, first *part) ([][]int64, error) {
 	sums := make([][]int64, len(first.types()))
 	for k := range sums {
 		sums[k] = make([]int64, len(first.dict.entries))
@@ -319,6 +309,31 @@ func (a *answer) sumOf(b *block, streams [][]*found, end int64) (*taken, error) 
 			}
 		}
 		b.mu.Unlock()
+	}
+	return sums, nil
+}
+
+// sumOf returns profiles of many streams of a block as one. It starts with the first of them and so never at a time all of whose
+// profiles are pinned.
+func (a *answer) sumOf(b *block, streams [][]*found, end int64) (*taken, error) {
+	at := streams[0][0].start
+	for _, s := range streams {
+		at = min(at, s[0].start)
+	}
+	for _, p := range a.parts {
+		p.factors = nil
+	}
+	a.weigh(streams)
+	first := streams[0][0].part
+	var sums [][]int64
+	err := a.grow(context.Background(), streams, func() (shrunk bool, err error) {
+		if sums, err = a.sumsWith(b, first); err != nil {
+			return false, err
+		}
+		return a.shrunk(first.kind, first.types(), sums), nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(a.damage) > 0 {
 		return nil, errors.Join(a.damage...)

@@ -31,6 +31,16 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 		return nil, err
 	}
 	defer a.close()
+	var out *store.Merged
+	err = a.grow(ctx, streams, func() (shrunk bool, err error) {
+		out, shrunk, err = a.mergeOf(ctx, streams, common)
+		return shrunk, err
+	})
+	return out, err
+}
+
+// mergeOf adds up streams, and reports whether a counter shrank.
+func (a *answer) mergeOf(ctx context.Context, streams [][]*found, common *store.Common) (*store.Merged, bool, error) {
 	out := &store.Merged{Streams: len(streams)}
 	first, last := streams[0][0].start, streams[0][0].start
 	took := int64(0)
@@ -45,38 +55,47 @@ func (s *Store) merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	var sums []*profile.Profile
 	groups := a.byShape()
 	levels := 1 // what they are divided by
-	if q.Fold == store.Natural && hasLevels(q.Kind, groups[0][0].types()) {
+	if a.Fold == store.Natural && hasLevels(a.Kind, groups[0][0].types()) {
 		levels = rounds(streams)
 	}
-	outlined := q.Functions && (levels == 1 || len(groups) == 1) // else values are added before they are divided
+	shrunk := false
+	outlined := a.Functions && (levels == 1 || len(groups) == 1) // else values are added before they are divided
 	for _, group := range groups {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		values, err := a.sums(group)
+		if err != nil {
+			return nil, false, err
+		}
+		shrunk = len(groups) == 1 && a.shrunk(group[0].kind, group[0].types(), values)
 		var p *profile.Profile
 		if outlined {
-			p, outlined, err = a.outlined(group, levels)
+			p, outlined, err = a.outlined(group[0], values, levels)
 		} else {
-			p, err = a.sum(group)
+			p, err = group[0].profile(values)
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		sums = append(sums, p)
 	}
 	p := sums[0]
 	if len(sums) > 1 {
+		var err error
 		if p, err = common.AddUp(sums); err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		// What one group takes away is in another one.
+		shrunk = a.Fold == store.Natural && store.Shrunk(a.Kind, p)
 	}
 	if !outlined && levels > 1 {
-		p = store.DivideLevels(q.Kind, p, func() int { return levels })
+		p = store.DivideLevels(a.Kind, p, func() int { return levels })
 	}
 	h := p.Header
 	h.TimeNanos, h.DurationNanos = first, took // not the time in the profiles, which the clock of their sender gave
 	out.Profile, out.Damage = withBuild(p.WithHeader(h), streams), a.damage
-	return out, nil
+	return out, shrunk, nil
 }
 
 // weighed asks for the values of profiles that are to be added up. The caller closes the answer. It is an error when there are none.
@@ -170,12 +189,16 @@ func (a *answer) byShape() [][]*part {
 
 // sum adds up parts of one block and shape.
 func (a *answer) sum(parts []*part) (*profile.Profile, error) {
-	d := parts[0].dict
 	sums, err := a.sums(parts)
 	if err != nil {
 		return nil, err
 	}
-	return d.profile(d.shapes[parts[0].shape].Header, sums, nil)
+	return parts[0].profile(sums)
+}
+
+// profile makes a profile of values by entry.
+func (p *part) profile(sums [][]int64) (*profile.Profile, error) {
+	return p.dict.profile(p.dict.shapes[p.shape].Header, sums, nil)
 }
 
 // sums adds up the values of each entry in parts of one block and shape.
@@ -192,20 +215,16 @@ func (a *answer) sums(parts []*part) ([][]int64, error) {
 	return sums, nil
 }
 
-// outlined does what sum does, but leaves out the lines and divides the levels, unless the lines are needed.
-func (a *answer) outlined(parts []*part, levels int) (p *profile.Profile, done bool, err error) {
-	d := parts[0].dict
-	h := d.shapes[parts[0].shape].Header
-	sums, err := a.sums(parts)
-	if err != nil {
-		return nil, false, err
-	}
+// outlined makes a profile of values by entry, of parts like one. It leaves out the lines and divides the levels, unless the lines are needed.
+func (a *answer) outlined(of *part, sums [][]int64, levels int) (p *profile.Profile, done bool, err error) {
+	d := of.dict
+	h := d.shapes[of.shape].Header
 	if o := d.outline.now(d); o != nil {
 		if p, err = o.profile(h, sums, a.dividers(h, levels)); p != nil || err != nil {
 			return p, true, err
 		}
 	}
-	p, err = d.profile(h, sums, nil)
+	p, err = of.profile(sums)
 	return p, false, err
 }
 

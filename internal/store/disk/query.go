@@ -193,6 +193,7 @@ type found struct {
 	at     int // in part
 	in     bool
 	before *found // the one that counters are compared with
+	fell   bool   // a stack has counted less than in before; see findRestarts
 }
 
 // streams returns the profiles that q selects by stream, each in order of time, the streams in order of service, kind, labels, types and
@@ -261,6 +262,9 @@ func (a *answer) natures(f *found) []store.Nature {
 
 // restarted reports whether a counter has fallen since the profile before.
 func (f *found) restarted(natures []store.Nature) bool {
+	if f.fell {
+		return true
+	}
 	for k, n := range natures {
 		if n == store.Counter && f.totals[k] < f.before.totals[k] {
 			return true

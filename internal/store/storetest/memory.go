@@ -167,7 +167,6 @@ func (m *Memory) Values(_ context.Context, q store.Query, label, prefix string, 
 
 // Merge implements store.Store.
 func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
-	var parts []*profile.Profile
 	out := &store.Merged{}
 	all := m.streams(q)
 	var groups []store.Group
@@ -185,16 +184,24 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	if len(streams) == 0 && len(out.Damage) > 0 {
 		return nil, &store.DamageError{Damage: out.Damage}
 	}
+	if len(streams) == 0 {
+		return nil, &store.NothingError{Query: q}
+	}
+	p, err := sum(streams, q.Fold, common)
+	if err == nil && q.Fold == store.Natural && store.Shrunk(q.Kind, p) {
+		// A process was restarted and has counted more than the one before. Only its stacks tell.
+		for _, s := range streams {
+			for i := range s {
+				s[i].fell = s[i].shrunk()
+			}
+		}
+		p, err = sum(streams, q.Fold, common)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range streams {
 		for _, e := range s {
-			p := e.Parsed
-			if q.Fold == store.Natural {
-				var err error
-				if p, err = e.grown(); err != nil {
-					return nil, err
-				}
-			}
-			parts = append(parts, plain(p))
 			if out.First.IsZero() || e.Start.Before(out.First) {
 				out.First = e.Start
 			}
@@ -205,13 +212,6 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 		}
 	}
 	out.Streams = len(streams)
-	if len(parts) == 0 {
-		return nil, &store.NothingError{Query: q}
-	}
-	p, err := common.AddUp(parts)
-	if err != nil {
-		return nil, err
-	}
 	if q.Fold == store.Natural {
 		p = store.DivideLevels(q.Kind, p, func() int { return rounds(streams) })
 	}
@@ -224,6 +224,24 @@ func timed(p *profile.Profile, at time.Time) *profile.Profile {
 	h := p.Header
 	h.TimeNanos = at.UnixNano()
 	return p.WithHeader(h)
+}
+
+// sum adds up streams.
+func sum(streams [][]entry, fold store.Fold, common store.Common) (*profile.Profile, error) {
+	var parts []*profile.Profile
+	for _, s := range streams {
+		for _, e := range s {
+			p := e.Parsed
+			if fold == store.Natural {
+				var err error
+				if p, err = e.grown(); err != nil {
+					return nil, err
+				}
+			}
+			parts = append(parts, plain(p))
+		}
+	}
+	return common.AddUp(parts)
 }
 
 // plain returns p without addresses where there are lines: what other builds have in the same lines is the same.
@@ -244,6 +262,7 @@ func plain(p *profile.Profile) *profile.Profile {
 type entry struct {
 	*store.Upload
 	before *store.Upload // that counters are compared with; nil when there is none
+	fell   bool          // a stack has counted less than in before
 }
 
 // streams returns what q selects by stream, each in order of time.
@@ -306,7 +325,7 @@ func (e *entry) grown() (*profile.Profile, error) {
 	switch {
 	case e.before == nil:
 		return p.MapValues(only(0, 1)), nil
-	case restarted(p, e.before.Parsed, counts):
+	case e.fell || restarted(p, e.before.Parsed, counts):
 		return p, nil
 	}
 	grown, err := profile.Merge(p, e.before.Parsed.MapValues(only(-1, 0)))
@@ -314,6 +333,15 @@ func (e *entry) grown() (*profile.Profile, error) {
 		return nil, err
 	}
 	return grown.WithHeader(p.Header), nil
+}
+
+// shrunk reports whether a stack has counted less than in the profile before.
+func (e *entry) shrunk() bool {
+	if e.before == nil || !slices.Contains(e.counts(), true) {
+		return false
+	}
+	p, err := profile.Merge(plain(e.Parsed), plain(e.before.Parsed.MapValues(func(_ int, v int64) int64 { return -v })))
+	return err == nil && store.Shrunk(e.Kind, p)
 }
 
 // restarted reports whether a counter has fallen, which it does only when a process starts anew.
