@@ -284,7 +284,8 @@ func servicesCommand(sys *System) *cobra.Command {
 		Long: `Show what the services in a store cost: cores, memory and goroutines of all their processes.
 
 The column change compares the cores with those of the time before, which is as long: the last hour
-with the hour before it.`,
+with the hour before it. It is empty if the time before has less than half as many steps with
+profiles. In the column version, v1 → v2 says that v2 replaced v1, and v1, v2 that both run.`,
 		Example: "  hone services\n  hone services --last 24h --json",
 		GroupID: groupWatch,
 	}

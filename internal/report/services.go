@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -25,7 +26,7 @@ type Services struct {
 type ServiceRow struct {
 	Service    string    `json:"service"`
 	Cores      float64   `json:"cores"`        // all its processes together
-	Before     float64   `json:"cores_before"` // in the time before, which is as long
+	Before     float64   `json:"cores_before"` // in the time before, which is as long; 0 if that has too few profiles to compare with
 	Allocated  float64   `json:"allocated"`    // bytes a second
 	Live       int64     `json:"live"`         // bytes of heap in use
 	Goroutines int64     `json:"goroutines"`
@@ -34,6 +35,8 @@ type ServiceRow struct {
 	Kinds      []string  `json:"kinds"`              // of its profiles
 	Measures   []string  `json:"measures"`           // such as cores, which its profiles have; values of others are unknown, and 0 above
 	Versions   []string  `json:"versions,omitempty"` // those that came last at the end
+	Running    int       `json:"running,omitempty"`  // how many of the last of them ran at the end, side by side
+	Replaced   string    `json:"replaced,omitempty"` // the version whose place the last one took
 	Last       time.Time `json:"last"`               // profile
 }
 
@@ -53,11 +56,9 @@ func (s *Services) Blocks() iter.Seq[Block] {
 		if r.Before > 0 && r.Cores > 0 {
 			change = Relative(r.Cores / r.Before)
 		}
-		version := ""
-		if n := len(r.Versions); n > 0 {
-			if version = r.Versions[n-1]; n > 1 {
-				version = r.Versions[n-2] + " → " + version
-			}
+		version := strings.Join(r.Versions[max(0, len(r.Versions)-r.Running):], ", ")
+		if r.Replaced != "" {
+			version = r.Replaced + " → " + version
 		}
 		var processes any // profiles without a duration say nothing about how many there are
 		if r.Processes > 0 {

@@ -137,18 +137,27 @@ func TestVersionsInOrder(t *testing.T) {
 		return store.Series{Service: "api", Kind: recording.CPU, Labels: label("version", version), First: now.Add(-first), Last: now.Add(-last)}
 	}
 	for _, c := range []struct {
-		name   string
-		series []store.Series
-		want   []string
+		name    string
+		series  []store.Series
+		want    []string
+		version string // as it is shown
 	}{
-		{"one after the other", []store.Series{ran("b", time.Hour, 0), ran("a", 3*time.Hour, time.Hour)}, []string{"a", "b"}},
-		{"taking its place now", []store.Series{ran("b", time.Minute, 40*time.Second), ran("a", 3*time.Hour, 10*time.Second)}, []string{"a", "b"}},
-		{"back again", []store.Series{ran("b", 2*time.Hour, time.Hour), ran("a", 3*time.Hour, 0)}, []string{"b", "a"}},
-		{"of two kinds", []store.Series{ran("b", 2*time.Hour, 0), ran("a", 9*time.Hour, 8*time.Hour), ran("b", 3*time.Hour, time.Minute)}, []string{"a", "b"}},
+		{"one after the other", []store.Series{ran("b", time.Hour, 0), ran("a", 3*time.Hour, time.Hour)}, []string{"a", "b"}, "a → b"},
+		{"taking its place now", []store.Series{ran("b", time.Minute, 40*time.Second), ran("a", 3*time.Hour, 10*time.Second)}, []string{"a", "b"}, "a, b"},
+		{"back again", []store.Series{ran("b", 2*time.Hour, time.Hour), ran("a", 3*time.Hour, 0)}, []string{"b", "a"}, "a"},
+		{"of two kinds", []store.Series{ran("b", 2*time.Hour, 0), ran("a", 9*time.Hour, 8*time.Hour), ran("b", 3*time.Hour, time.Minute)}, []string{"a", "b"}, "a → b"},
+		{"side by side all the time", []store.Series{ran("b", 24*time.Hour, 20*time.Second), ran("a", 24*time.Hour-time.Minute, 0)}, []string{"a", "b"}, "a, b"},
+		{"side by side, then one", []store.Series{ran("b", 24*time.Hour, 2*time.Hour), ran("a", 24*time.Hour-time.Minute, 0)}, []string{"b", "a"}, "a"},
 	} {
 		rows := Services(nil, nil, nil, c.series, Window{start, now, 24 * time.Minute}).Rows
 		if len(rows) != 1 || !slices.Equal(rows[0].Versions, c.want) {
 			t.Errorf("%s: %+v, want %v", c.name, rows, c.want)
+		}
+		r := &report.Services{From: start, To: now, Rows: rows}
+		for b := range r.Blocks() {
+			if table, ok := b.(report.Table); ok && table.Rows[0][8] != c.version {
+				t.Errorf("%s: the version is %q, want %q", c.name, table.Rows[0][8], c.version)
+			}
 		}
 	}
 }
@@ -160,6 +169,11 @@ func TestChangeOfServices(t *testing.T) {
 	rows := Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, nil, []store.Line{cpuLine(service, 0, 2, 2, 2, 2, 2)}, cpuSeries, Window{from, from.Add(5 * time.Minute), time.Minute}).Rows
 	if len(rows) != 1 || rows[0].Before != 1 || rows[0].Cores != 2 {
 		t.Errorf("%+v, want 1 core before and 2 now", rows)
+	}
+	few := []store.Line{cpuLine(service, 0, 2, 2)}
+	rows = Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, nil, few, cpuSeries, Window{from, from.Add(5 * time.Minute), time.Minute}).Rows
+	if len(rows) != 1 || rows[0].Before != 0 || rows[0].Cores != 2 {
+		t.Errorf("%+v, want no time before with profiles in two of five minutes", rows)
 	}
 }
 

@@ -72,9 +72,12 @@ func Services(totals, whole Totals, earlier []store.Line, series []store.Series,
 		}
 	}
 	for name, of := range versions {
-		rows[name].Versions = deployed(of, rows[name].Last.Add(-max(w.Step, leastStep)))
+		r := rows[name]
+		r.Versions, r.Running, r.Replaced = deployed(of, w, r.Last)
 	}
 	cores := map[string][]report.Point{}
+	steps := stepsOf(totals[recording.CPU])
+	stepsBefore := stepsOf(earlier)
 	count := func(kind, service string, points []store.Point) {
 		r := row(service)
 		r.Processes = max(r.Processes, meanProcesses(points, w.since(series, kind, service)))
@@ -89,7 +92,8 @@ func Services(totals, whole Totals, earlier []store.Line, series []store.Series,
 		}
 	})
 	each(earlier, "cpu", func(service string, points []store.Point, k int) {
-		if r := rows[service]; r != nil { // else the service has ended
+		// A few profiles say nothing about all the time.
+		if r := rows[service]; r != nil && len(stepsBefore[service]) >= (len(steps[service])+1)/2 { // without a row, the service has ended
 			r.Before = perSecond(points, k, Window{from.Add(-to.Sub(from)), from, w.Step}) / 1e9
 		}
 	})
@@ -158,14 +162,39 @@ func (s span) with(first, last time.Time) span {
 	return s
 }
 
-// deployed returns versions in the order in which they were deployed. Those that ran lately may run side by side, and which profile came last is then
-// chance, so that which came first counts. Others count by their end: a version may have come back.
-func deployed(versions map[string]span, lately time.Time) []string {
-	return slices.SortedFunc(maps.Keys(versions), func(a, b string) int {
+// stepsOf returns the steps in which services have profiles.
+func stepsOf(lines []store.Line) map[string]map[time.Time]bool {
+	out := map[string]map[time.Time]bool{}
+	for _, l := range lines {
+		name := l.Labels.Get(store.ServiceLabel)
+		if out[name] == nil {
+			out[name] = map[time.Time]bool{}
+		}
+		for _, p := range l.Points {
+			out[name][p.Time] = true
+		}
+	}
+	return out
+}
+
+// deployed returns versions in the order in which they were deployed, how many of the last of them ran at the end, and which one the last one replaced, if
+// any. Those that ran lately may run side by side, and which profile came last is then chance, so that which came first counts. Others count by their end: a
+// version may have come back. Of versions that all ran from the start of the window on, it is chance, too, which profile came first.
+func deployed(versions map[string]span, w Window, last time.Time) (order []string, running int, replaced string) {
+	round := max(w.Step, leastStep) // in which all processes have profiles
+	lately, began := last.Add(-round), w.From.Add(round)
+	for v, s := range versions {
+		s.first = later(s.first, began)
+		versions[v] = s
+		if !s.last.Before(lately) {
+			running++
+		}
+	}
+	order = slices.SortedFunc(maps.Keys(versions), func(a, b string) int {
 		x, y := versions[a], versions[b]
 		switch runs, too := !x.last.Before(lately), !y.last.Before(lately); {
 		case runs && too:
-			return cmp.Or(x.first.Compare(y.first), x.last.Compare(y.last), cmp.Compare(a, b))
+			return cmp.Or(x.first.Compare(y.first), cmp.Compare(a, b))
 		case runs:
 			return 1
 		case too:
@@ -173,6 +202,10 @@ func deployed(versions map[string]span, lately time.Time) []string {
 		}
 		return cmp.Or(x.last.Compare(y.last), x.first.Compare(y.first), cmp.Compare(a, b))
 	})
+	if n := len(order); n > 1 && running == 1 && versions[order[n-2]].first.Before(versions[order[n-1]].first) {
+		replaced = order[n-2]
+	}
+	return order, running, replaced
 }
 
 // each calls back for the points of each service that have a sample type.

@@ -91,7 +91,7 @@ export function ServicesView() {
                       );
                     })}
                     <td class="num">{s.processes > 0 ? count(s.processes) : "–"}</td>
-                    <td class="versions-of" title={(s.deploys ?? []).map((d) => `${d.version} at ${when(d.at_ms)}`).join("\n")}>{(s.versions ?? []).slice(-2).join(" → ")}</td>
+                    <td class="versions-of" title={(s.deploys ?? []).map((d) => `${d.version} at ${when(d.at_ms)}`).join("\n")}>{(s.replaced ? s.replaced + " → " : "") + (s.versions ?? []).slice(-(s.running ?? 0)).join(", ")}</td>
                     <td class="quiet">{long(Math.max(0, data.to_ms - Date.parse(s.last)))} ago</td>
                   </tr>
                 );
