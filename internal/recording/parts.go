@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -76,9 +77,9 @@ func parsePart(file string) (p Part, ok bool) {
 	if !spans {
 		to = from
 	}
-	a, errA := strconv.ParseUint(from, 10, 40)
-	b, errB := strconv.ParseUint(to, 10, 40)
-	if errA != nil || errB != nil || a > b || spans != (kind == CPU) {
+	a, errA := strconv.ParseUint(from, 10, 63)
+	b, errB := strconv.ParseUint(to, 10, 63)
+	if errA != nil || errB != nil || a > b || b > uint64(math.MaxInt64/time.Millisecond) || spans != (kind == CPU) {
 		return p, false
 	}
 	return Part{kind, time.Duration(a) * time.Millisecond, time.Duration(b) * time.Millisecond, file}, true

@@ -421,6 +421,7 @@ func TestOpenErrors(t *testing.T) {
 func TestPartNames(t *testing.T) {
 	for _, name := range []string{
 		"cpu/000000000-000001000.pb.gz", "cpu/1234567890-1234567891.pb.gz", "heap/000005000.pb.gz", "goroutine/000000001.pb.gz",
+		"cpu/000000000-1209600000000.pb.gz", // 2000 weeks of a store
 	} {
 		p, ok := parsePart(name)
 		if got := PartFile(p.Kind, p.From, p.To); !ok || got != name {
@@ -429,7 +430,7 @@ func TestPartNames(t *testing.T) {
 	}
 	for _, name := range []string{
 		"cpu/000001000.pb.gz", "heap/000000000-000001000.pb.gz", "cpu/000002000-000001000.pb.gz", "x/000001000.pb.gz",
-		"heap/-1.pb.gz", "heap/1e3.pb.gz", "heap/99999999999999999999.pb.gz", "heap/000001000.pb", "../heap/000001000.pb.gz",
+		"heap/-1.pb.gz", "heap/1e3.pb.gz", "heap/9999999999999999.pb.gz", "heap/99999999999999999999.pb.gz", "heap/000001000.pb", "../heap/000001000.pb.gz",
 	} {
 		if p, ok := parsePart(name); ok {
 			t.Errorf("%s is taken for %+v", name, p)

@@ -80,8 +80,12 @@ func ParseTimes(text string, now time.Time) (from, to time.Time, err error) {
 	switch {
 	case from.Before(to):
 		return from, to, nil
+	case from.Equal(to) && to.Equal(now):
+		return from, to, errors.New("the time from now to now is empty; times look like -1h, which is from an hour ago to now")
 	case last == "" || last == "now":
 		return from, to, fmt.Errorf("%s is not before now, which is %s", from.Format(moment), now.Format(moment))
+	case from.Equal(to) && first == "":
+		return from, to, fmt.Errorf("the time from %s to %s is empty: a time without a start begins an hour before now", from.Format(moment), last)
 	case from.Equal(to):
 		return from, to, fmt.Errorf("the time from %s to %s is empty", first, last)
 	case first == "" || first == "now":
