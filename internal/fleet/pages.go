@@ -313,8 +313,11 @@ func (s *Server) fleetHeat(w http.ResponseWriter, r *http.Request, tenant string
 	if err != nil {
 		return err
 	}
-	if o.measure != nil && o.measure.Grows() { // one profile says nothing about a counter
-		o.measure = fleetview.Find("", o.series)
+	if o.measure != nil && o.measure.Grows() {
+		if o.measure.Name == r.FormValue("of") {
+			return badRequest{fmt.Errorf("of=%s: a heat map shows single profiles, and one profile does not tell how much a counter grew", o.measure.Name)}
+		}
+		o.measure = fleetview.FindSingle(o.series)
 	}
 	if o.measure == nil {
 		return answerJSON(w, &report.FleetHeat{Selection: *o.of, Rows: []report.HeatRow{}, Measures: []report.FleetMeasure{}, Labels: []string{}, Highest: []report.HeatProfile{}})

@@ -40,6 +40,16 @@ func Find(name string, series []store.Series) *Measure {
 	return nil
 }
 
+// FindSingle returns the first measure with series that one profile has, or nil.
+func FindSingle(series []store.Series) *Measure {
+	for i := range Measures {
+		if m := &Measures[i]; !m.Grows() && m.in(series) {
+			return m
+		}
+	}
+	return nil
+}
+
 func (m *Measure) in(series []store.Series) bool {
 	return slices.ContainsFunc(series, func(s store.Series) bool { return s.Kind == m.Kind && m.index(s.Types) >= 0 })
 }
@@ -301,8 +311,13 @@ const (
 // Heat says when single profiles had which value: a row for each value of a label, or, when by is "", for each range of values.
 func Heat(of *report.Selection, at store.Ref, m *Measure, by string, entries []store.Entry, more bool, series []store.Series, w Window) *report.FleetHeat {
 	out := &report.FleetHeat{
-		Selection: *of, Measures: measuresOf(series), Of: m.Name, Unit: m.Unit, By: by, Labels: []string{}, Step: w.Step.Milliseconds(),
+		Selection: *of, Measures: []report.FleetMeasure{}, Of: m.Name, Unit: m.Unit, By: by, Labels: []string{}, Step: w.Step.Milliseconds(),
 		Columns: int((w.To.Sub(w.From) + w.Step - 1) / w.Step), Rows: []report.HeatRow{}, More: more, Highest: []report.HeatProfile{},
+	}
+	for i := range Measures {
+		if one := &Measures[i]; !one.Grows() && one.in(series) {
+			out.Measures = append(out.Measures, one.FleetMeasure)
+		}
 	}
 	type one struct {
 		report.HeatProfile

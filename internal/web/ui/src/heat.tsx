@@ -21,7 +21,9 @@ export function HeatView() {
   const ref = get(state, "ref");
   const asked = get(state, "ui.heat");
   const by = asked === "total" ? "" : asked || "instance";
-  const { data, error, waiting } = useAnswer<FleetHeat>(ref && "/api/v1/fleet/heat", [["ref", ref], ["of", measureOf(get(state, "metric"))], ["by", by]]);
+  const measure = measureOf(get(state, "metric"));
+  // One profile does not tell how much was allocated: then the server chooses.
+  const { data, error, waiting } = useAnswer<FleetHeat>(ref && "/api/v1/fleet/heat", [["ref", ref], ["of", measure === "allocated" ? "" : measure], ["by", by]]);
   if (ref === "") return <Message title="No service is chosen"><p>Choose one under <a href="/services">Services</a>.</p></Message>;
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
@@ -35,7 +37,7 @@ export function HeatView() {
   return (
     <div class="main page scrolls fleet" tabIndex={0} role="region" aria-label="Heat map">
       <div class="tools">
-        <Measures all={data.measures} now={data.of} without="allocated" />
+        <Measures all={data.measures} now={data.of} />
         <div class="group">
           <label class="choice"><span>rows</span>
             <select value={asked || "instance"} onChange={(e) => go(put(latest(), "ui.heat", e.currentTarget.value === "instance" ? "" : e.currentTarget.value))}>

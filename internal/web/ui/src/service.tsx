@@ -28,11 +28,11 @@ export function measureOf(metric: string): string {
 }
 
 /** Measures are buttons that choose one. */
-export function Measures({ all, now, without }: { all: { name: string; doc: string }[]; now: string; without?: string }) {
+export function Measures({ all, now }: { all: { name: string; doc: string }[]; now: string }) {
   const choose = (name: string) => go(put(put(latest(), "metric", name === "cores" ? "" : metrics[name]), "root", ""));
   return (
     <span class="group" role="group" aria-label="Measure">
-      {all.filter((m) => m.name !== without).map((m) => <button class={"toggle" + (m.name === now ? " on" : "")} aria-pressed={m.name === now} onClick={() => choose(m.name)}>{m.doc}</button>)}
+      {all.map((m) => <button class={"toggle" + (m.name === now ? " on" : "")} aria-pressed={m.name === now} onClick={() => choose(m.name)}>{m.doc}</button>)}
     </span>
   );
 }
