@@ -160,8 +160,7 @@ func (t *tale) event(now time.Time) (event.Event, error) {
 		return e, errors.New("service: name the service of the event")
 	case len(t.Labels) > mostToldLabels:
 		return e, fmt.Errorf("there are %d labels; the limit is %d", len(t.Labels), mostToldLabels)
-	case t.Time.IsZero():
-		e.Time = now.Truncate(time.Minute) // a retry within the minute gives the same event
+	case t.Time.IsZero(): // Told sets the time
 	case now.Sub(t.Time) > oldestTale, t.Time.Sub(now) > aheadTale:
 		return e, fmt.Errorf("time %s: want one of the last seven days", t.Time.Format(time.RFC3339))
 	}

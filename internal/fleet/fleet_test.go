@@ -241,6 +241,7 @@ func TestWrongQuestions(t *testing.T) {
 		"/api/v1/fleet/graph?of=money&" + ref:            "unknown measure",
 		"/api/v1/fleet/labels?ref=a{":                    "a selector looks like",
 		"/api/v1/fleet/heat?ref=a@now..-1h":              "ends before it begins",
+		"/api/v1/fleet/heat?of=allocated&" + ref:         "a heat map shows single profiles",
 		"/api/v1/events?last=often":                      "want a time such as 1h",
 		"/api/v1/events?from=often":                      "want a time such as -1h",
 		"/api/v1/events?from=2026":                       "such as -1h or 2026-09-01T14:30Z",
@@ -254,6 +255,9 @@ func TestWrongQuestions(t *testing.T) {
 		if w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %q", path, w.Code, w.Body, want)
 		}
+	}
+	if got := b.get("/api/v1/fleet/heat?"+ref, "read").Body.String(); !strings.Contains(got, `"name":"live"`) || strings.Contains(got, `"name":"allocated"`) {
+		t.Errorf("a heat map has these measures: %.300s", got)
 	}
 }
 
@@ -401,6 +405,7 @@ func TestTold(t *testing.T) {
 		return w
 	}
 	const oom = `{"kind":"oom","service":"told","labels":{"instance":"a:1"}}`
+	b.now = b.now.Add(42*time.Second + 7) // what was sent in this minute belongs to it
 	for who, status := range map[string]int{
 		"none": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "read": http.StatusForbidden, "other": http.StatusForbidden, "write": http.StatusOK,
 	} {
@@ -417,7 +422,13 @@ func TestTold(t *testing.T) {
 	if w := b.get("/api/v1/events", "other"); strings.Contains(w.Body.String(), "told") {
 		t.Errorf("another tenant sees it: %s", w.Body)
 	}
+	if w := b.get("/api/v1/events", "read"); !strings.Contains(w.Body.String(), `"time":"`+b.now.UTC().Format(time.RFC3339Nano)+`"`) {
+		t.Errorf("the time is not %s: %s", b.now, w.Body)
+	}
 	pins, err := b.Store.Pins(context.Background(), "shop")
+	if err == nil && len(pins) == 1 && !pins[0].Query.To.Equal(b.now) {
+		t.Errorf("the pin ends at %s, want %s", pins[0].Query.To, b.now)
+	}
 	if err != nil || len(pins) != 1 || !strings.Contains(pins[0].Query.Selector.String(), `instance="a:1"`) {
 		t.Errorf("pins: %v %v", pins, err)
 	}

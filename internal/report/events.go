@@ -63,7 +63,8 @@ type Event struct {
 	Instance    string `json:"instance,omitempty"`
 	Memory      int64  `json:"memory,omitempty"` // last known memory
 	MemoryLimit int64  `json:"memory_limit,omitempty"`
-	Times       int    `json:"times,omitempty"` // number of times, if more than one
+	Times       int    `json:"times,omitempty"`  // number of times, if more than one
+	Likely      bool   `json:"likely,omitempty"` // that it ran out of memory is likely, but nobody has said so
 
 	Recording string `json:"recording,omitempty"`
 }
@@ -92,6 +93,9 @@ func (e *Event) Text() string {
 		text = e.process() + " was restarted" + e.times() + e.memory()
 	case "oom":
 		text = e.process() + " was killed" + e.times() + " because it ran out of memory" + e.memory()
+		if e.Likely {
+			text = e.process() + " was restarted" + e.times() + " because it probably ran out of memory" + e.memory()
+		}
 	case "capture":
 		text = "a recording of " + e.Service + " was taken"
 		if e.Recording == "" {

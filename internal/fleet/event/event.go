@@ -160,7 +160,8 @@ type Process struct {
 	Instance string `json:"instance"`
 	Memory   int64  `json:"memory,omitempty"` // last known memory
 	Limit    int64  `json:"limit,omitempty"`
-	Times    int    `json:"times,omitempty"` // number of times until Ended, if more than one
+	Times    int    `json:"times,omitempty"`  // number of times until Ended, if more than one
+	Likely   bool   `json:"likely,omitempty"` // that it ran out of memory is likely, but nobody has said so
 }
 
 // A Capture is a detailed recording.

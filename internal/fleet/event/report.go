@@ -41,7 +41,7 @@ func (e *Event) facts() report.Event {
 		r.Rule, r.Metric, r.Function, r.Unit, r.Value, r.Limit, r.Grown = b.Name, b.Metric, b.Function, b.Unit, b.Value, b.Limit, b.Grown
 	}
 	if p := e.Process; p != nil {
-		r.Instance, r.Memory, r.MemoryLimit, r.Times = p.Instance, p.Memory, p.Limit, p.Times
+		r.Instance, r.Memory, r.MemoryLimit, r.Times, r.Likely = p.Instance, p.Memory, p.Limit, p.Times, p.Likely
 	}
 	if c := e.Capture; c != nil {
 		r.Recording, r.Failed = c.Recording, c.Failed

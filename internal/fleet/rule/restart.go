@@ -38,6 +38,7 @@ const (
 	sameEvent   = 30 * time.Minute // restarts that follow each other within it are one event
 	mostDaily   = 200              // restarts that become events, of a tenant
 	beforePin   = 10 * time.Minute
+	notEnforced = 1.1 // of a memory limit, which the heap of a process only comes to if nobody enforces the limit; estimates vary a little
 )
 
 // restarts looks for processes that were restarted.
@@ -114,10 +115,13 @@ func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels 
 	process := &event.Process{Instance: instanceOf(labels), Limit: limitOf(labels)}
 	if n := len(was.inuse); n > 0 {
 		process.Memory = was.inuse[n-1]
+		if float64(slices.Max(was.inuse)) > notEnforced*float64(process.Limit) {
+			process.Limit = 0
+		}
 	}
 	kind := event.Restarted
 	if noMemory(was.inuse, process.Limit) {
-		kind = event.Killed
+		kind, process.Likely = event.Killed, true
 	}
 	// A client may have sent the event already.
 	if told := w.sameProcess(tenant, service, process.Instance, was.start.Add(-overlap), is.start.Add(time.Second)); told != nil && told.ID != was.event {
@@ -138,10 +142,11 @@ func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels 
 			}
 			p := *e.Process
 			p.Times, p.Memory, p.Limit = max(1, p.Times)+1, process.Memory, process.Limit
-			e.Process, e.Ended = &p, is.start
-			if kind == event.Killed {
-				e.Kind = kind
+			e.Ended = is.start
+			if kind == event.Killed && e.Kind != kind {
+				e.Kind, p.Likely = kind, true
 			}
+			e.Process = &p
 		})
 	}
 	id := idOf("restart", tenant, service, labels.String(), is.start.UTC().Format(time.RFC3339Nano))
@@ -198,12 +203,16 @@ func (w *Watcher) sameProcess(tenant, service, instance string, from, to time.Ti
 }
 
 // Told stores an event from a client: a restart, a kill, or a deploy. It returns the stored event, which is an earlier one if the event is known
-// already.
+// already. Without a time, it happened now, or it is the same as one of the last minute, because the client sends again what was not acknowledged.
 func (w *Watcher) Told(ctx context.Context, tenant string, e event.Event) (event.Event, error) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	now := w.opt.Now()
 	e.Tenant, e.Noticed = tenant, now
+	retry := e.Time.IsZero()
+	if retry {
+		e.Time = now
+	}
 	version, build := "", ""
 	switch e.Kind {
 	case event.Deployed:
@@ -222,12 +231,26 @@ func (w *Watcher) Told(ctx context.Context, tenant string, e event.Event) (event
 		}
 		e.Process.Instance = cmp.Or(e.Process.Instance, instanceOf(e.Labels))
 		if old := w.sameProcess(tenant, e.Service, e.Process.Instance, e.Time.Add(-overlap), e.Time.Add(overlap)); old != nil {
-			if old.Kind == e.Kind || e.Kind == event.Restarted {
+			if old.Kind == e.Kind && !old.Process.Likely || e.Kind == event.Restarted {
 				return *old, nil
 			}
-			err := w.opt.Events.Update(tenant, old.ID, func(known *event.Event) { known.Kind = event.Killed })
-			old.Kind = event.Killed
+			err := w.opt.Events.Update(tenant, old.ID, func(known *event.Event) {
+				p := *known.Process
+				p.Likely = false
+				known.Kind, known.Process = event.Killed, &p
+			})
+			if known := w.opt.Events.Get(tenant, old.ID); known != nil {
+				old = known
+			}
 			return *old, err
+		}
+	}
+	if retry {
+		list, _ := w.opt.Events.List(event.Filter{Tenant: tenant, Service: e.Service, Kinds: []event.Kind{e.Kind}, From: now.Add(-sameTold)})
+		for _, old := range list {
+			if old.Noticed.Equal(old.Time) && slices.Equal(old.Labels, e.Labels) {
+				return old, nil
+			}
 		}
 	}
 	e.ID = idOf("told", tenant, string(e.Kind), e.Service, e.Labels.String(), version, build, e.Time.UTC().Format(time.RFC3339Nano))
@@ -246,6 +269,9 @@ func (w *Watcher) Told(ctx context.Context, tenant string, e event.Event) (event
 	}
 	return e, err
 }
+
+// sameTold is how long the same event without a time is a retry.
+const sameTold = time.Minute
 
 // mostTold is how many events others can tell of in a day: the log has room for many days, and is shared by all tenants.
 const mostTold = 1000

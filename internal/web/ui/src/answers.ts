@@ -321,6 +321,7 @@ export interface EventProcess {
   memory?: number;
   limit?: number;
   times?: number;
+  likely?: boolean;
 }
 
 export interface EventRule {
@@ -1298,6 +1299,8 @@ export interface ServiceRow {
   kinds: string[];
   measures: string[];
   versions?: string[];
+  running?: number;
+  replaced?: string;
   last: string;
 }
 

@@ -38,6 +38,7 @@ export function titleOf(e: FleetEvent): string {
   if (deploy) return `deploy of ${deploy.version || deploy.build || "a build"}`;
   if (rule && (rule as { grown?: boolean }).grown) return `${rule.name}: ${rule.metric} is ${number(rule.value)} times as large as usual, over ${number(rule.limit)}`;
   if (rule) return `${rule.name}: ${rule.metric} is ${measure(rule.value, rule.unit)}, over ${measure(rule.limit, rule.unit)}`;
+  if (e.kind === "oom" && process?.likely) return `${process.instance || "a process"} was restarted, probably for want of memory`;
   if (e.kind === "oom") return `${process?.instance ?? "a process"} was killed for want of memory`;
   if (e.kind === "restart") return `${process?.instance ?? "a process"} was restarted`;
   if (capture) return capture.failed ? `no capture: ${capture.failed}` : `a recording of ${e.labels?.instance ?? "a process"} was taken`;
