@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -588,6 +590,32 @@ func TestFill(t *testing.T) {
 		s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/api/v1/fleet/services", nil))
 		if got := strings.Contains(w.Body.String(), `"filling":true`); w.Code != 200 || got != filling {
 			t.Errorf("filling: %t: %d %s", filling, w.Code, w.Body)
+		}
+	}
+}
+
+// A summed store has only the sum of a day.
+type summed struct{ store.Store }
+
+var theDay = store.Sums{From: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 9, 2, 0, 0, 0, 0, time.UTC), Step: 24 * time.Hour, Kept: 12 * time.Hour}
+
+func (summed) Sums(context.Context, store.Query) (*store.Sums, error) { return &theDay, nil }
+
+// An answer that is a sum of more than the time says so.
+func TestNoteOfSums(t *testing.T) {
+	b := newBench(t)
+	b.Store = summed{b.Store}
+	for _, c := range []struct {
+		from, to time.Time
+		noted    bool
+	}{{theDay.From.Add(time.Hour), theDay.To.Add(time.Hour), true}, {theDay.From, theDay.To, false}} {
+		out, err := b.selected(t.Context(), store.Query{Tenant: "shop", Selector: store.Service("service-0"), From: c.from, To: c.to})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, _, err := recording.Made("store:service-0", out.manifest, out.profiles).Pick("", 0, 0)
+		if err != nil || slices.Contains(rec.Profile.Notes, theDay.String()) != c.noted {
+			t.Errorf("from %s to %s: the notes are %q, %v", c.from, c.to, rec.Profile.Notes, err)
 		}
 	}
 }

@@ -102,6 +102,19 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 	if len(kinds) == 0 {
 		return nil, &store.NothingError{Query: q}
 	}
+	if sums, ok := s.Store.(store.SumStore); ok {
+		for kind, load := range out.manifest.Fleet {
+			q.Kind = kind
+			sum, err := sums.Sums(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			if sum != nil && sum.Beyond(q) {
+				load.Sums = sum
+				out.manifest.Fleet[kind] = load
+			}
+		}
+	}
 	return out, nil
 }
 

@@ -3,6 +3,8 @@ package recording
 import (
 	"slices"
 	"time"
+
+	"github.com/hone-perf/hone/internal/store"
 )
 
 // Format is the version of the format that is written. A reader takes all up to its own: what is new in a later one
@@ -62,6 +64,7 @@ type Load struct {
 	Covered   time.Duration `json:"covered_ns"`      // by the profiles, all together; those that only count cover the time since the previous one
 	Seen      time.Duration `json:"seen_ns"`         // of the time, in which there were profiles
 	Notes     []string      `json:"notes,omitempty"` // doubts, such as that some of the profiles are left out
+	Sums      *store.Sums   `json:"sums,omitempty"`  // that are of more than the time
 }
 
 // PerSecond returns what all processes together did in a second, of what their profiles count: nanoseconds of CPU for one.

@@ -246,8 +246,12 @@ func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Re
 		}
 		p = s.withDamage(p.WithShortNames())
 		if r.Manifest != nil {
-			for _, n := range r.Manifest.Fleet[kind].Notes {
+			load := r.Manifest.Fleet[kind]
+			for _, n := range load.Notes {
 				p = p.WithNote(n)
+			}
+			if load.Sums != nil {
+				p = p.WithNote(load.Sums.String())
 			}
 		}
 		return p, nil

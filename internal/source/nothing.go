@@ -21,7 +21,11 @@ func Nothing(prefix string, e *store.NothingError) error {
 
 // nothing is Nothing where the address of the store is known.
 func nothing(prefix, address string, e *store.NothingError) error {
-	if next := instead(prefix, address, e); next != nil {
+	next := instead(prefix, address, e)
+	if f := e.Found; f != nil && f.Sums != nil {
+		next = summed(prefix, e, next)
+	}
+	if next != nil {
 		return &hint.Error{Err: e, Next: next}
 	}
 	return e
@@ -37,6 +41,17 @@ var EmptyStore = hint.Text{
 
 // FillingStore says that the server of a store is still making its first profiles.
 var FillingStore = hint.Text{"the demo is still making its profiles; ask again in a minute"}
+
+// summed adds to a hint that there are only sums of the time.
+func summed(prefix string, e *store.NothingError, next hint.Text) hint.Text {
+	f, q := e.Found, &e.Query
+	if f.Labels != nil || f.Label != "" {
+		return append(next, "; "+f.Sums.String())
+	}
+	service, _ := q.Selector.Only(store.ServiceLabel)
+	ref := store.Ref{Selector: store.Service(service), From: f.Sums.From, To: f.Sums.To}
+	return hint.Text{f.Sums.String() + ": ", hint.Ask("top", prefix+ref.String())}
+}
 
 func instead(prefix, address string, e *store.NothingError) hint.Text {
 	f := e.Found

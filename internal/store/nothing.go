@@ -24,6 +24,8 @@ type Found struct {
 	Kinds    []string  `json:"kinds,omitzero"`    // kinds of profiles at that time, none of which the query or the view selects
 	Before   time.Time `json:"before,omitzero"`   // times of the last profile before the selected time, and of the first one after it
 	After    time.Time `json:"after,omitzero"`
+
+	Sums *Sums `json:"sums,omitempty"` // what is left of the time, if that is sums
 }
 
 func (e *NothingError) Error() string {
@@ -58,8 +60,15 @@ func Explain(ctx context.Context, s Store, q Query) *NothingError {
 	e := &NothingError{Query: q}
 	ctx, stop := context.WithTimeout(ctx, looking)
 	defer stop()
-	if f, err := find(ctx, s, q); err == nil {
-		e.Found = f
+	f, err := find(ctx, s, q)
+	if err != nil {
+		return e
+	}
+	e.Found = f
+	service, named := q.Selector.Only(ServiceLabel)
+	if sums, ok := s.(SumStore); ok && named && f.Services == nil {
+		q.Selector = Service(service) // sums do not have all labels
+		f.Sums, _ = sums.Sums(ctx, q)
 	}
 	return e
 }

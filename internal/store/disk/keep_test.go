@@ -422,6 +422,52 @@ func TestRetentionFails(t *testing.T) {
 	p.same("without old files", q)
 }
 
+// TestWhatIsLeft asks about an hour of a day that is a sum, and about a label that sums do not have.
+func TestWhatIsLeft(t *testing.T) {
+	f := storetest.Small()
+	o := testOptions(func() time.Time { return f.Start.Add(12 * time.Hour) })
+	o.Detail, o.Hours, o.Days = 12*time.Hour, 10*day, 30*day
+	s := open(t, t.TempDir(), o)
+	defer s.Close()
+	_, err := s.Add(t.Context(), "main", f.All())
+	check(t, err)
+	check(t, s.Flush())
+	q := store.Query{Tenant: "main", Selector: store.Service("service-1"), From: f.Start, To: f.Start.Add(time.Minute)}
+	if sums, err := s.Sums(t.Context(), q); err != nil || sums != nil {
+		t.Errorf("before retention there are %v, %v", sums, err)
+	}
+	hour := f.Start.Truncate(time.Hour)
+	for _, c := range []struct {
+		after    time.Duration
+		from, to time.Time
+		want     string // of the sums of an hour
+	}{
+		{3 * day, hour, hour.Add(time.Hour), "the sum of the hour"}, {12 * day, hour.Truncate(day), hour.Truncate(day).Add(day), "the sum of the day"},
+	} {
+		later(t, s, c.after)
+		sums, err := s.Sums(t.Context(), q)
+		check(t, err)
+		if sums == nil || !sums.From.Equal(c.from) || !sums.To.Equal(c.to) || !sums.Beyond(q) || !strings.HasPrefix(sums.String(), c.want+" from ") ||
+			!strings.HasSuffix(sums.String(), " is what is left of this time, since single profiles and their labels are kept for 12h") {
+			t.Errorf("after %s there are sums %v", c.after, sums)
+		}
+		if all := (store.Query{From: c.from, To: c.to}); sums != nil && sums.Beyond(all) {
+			t.Errorf("%s goes beyond its own time", sums)
+		}
+	}
+	last := q
+	last.From, last.To = hour.Truncate(day).Add(23*time.Hour), hour.Truncate(day).Add(day)
+	none := store.Explain(t.Context(), s, last)
+	if none.Found == nil || none.Found.Sums == nil || !none.Found.Sums.From.Equal(hour.Truncate(day)) {
+		t.Errorf("about an hour of the day, it says %+v", none.Found)
+	}
+	q.Selector = append(q.Selector, store.Matcher{Name: "instance", Op: store.Is, Value: "10.0.0.1:80"})
+	none = store.Explain(t.Context(), s, q)
+	if none.Found == nil || none.Found.Label != "instance" || none.Found.Sums == nil || none.Found.Sums.Kept != 12*time.Hour {
+		t.Errorf("about a label of single profiles, it says %+v", none.Found)
+	}
+}
+
 // TestSumsBetween compares counters of a profile with those of the one before, and not with sums that start in between.
 func TestSumsBetween(t *testing.T) {
 	d := newDict()
