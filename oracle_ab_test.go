@@ -69,7 +69,7 @@ type abRun struct {
 	did            map[string]int64
 }
 
-// runAB runs ours or theirs against a server of its own. URL in args is where that is.
+// runAB runs ours or theirs against a server of its own. URL, HOST and PORT in args are where that is.
 func runAB(t *testing.T, program string, ours bool, opt loadtest.Options, args []string) abRun {
 	t.Helper()
 	s, err := loadtest.Listen(opt)
@@ -87,7 +87,7 @@ func runAB(t *testing.T, program string, ours bool, opt loadtest.Options, args [
 	}
 	var line []string
 	for _, a := range args {
-		line = append(line, strings.NewReplacer("URL", s.URL, "HOST", u.Host, "EMPTY", "").Replace(a))
+		line = append(line, strings.NewReplacer("URL", s.URL, "HOST", u.Host, "PORT", u.Port(), "EMPTY", "").Replace(a))
 	}
 	if ours {
 		self, err := os.Executable()
@@ -165,6 +165,13 @@ func TestABOracle(t *testing.T) {
 		{name: "from an address", args: "-n 20 -B 127.0.0.9 URL/200"},
 		{name: "from an address of others", args: "-n 20 -B 192.0.2.7 URL/200"},
 		{name: "from a name that is none", args: "-n 20 -B nosuch.invalid URL/200"},
+		{name: "from a short address", args: "-n 20 -B 127.9 URL/200"},
+		{name: "from a short address of others", args: "-n 20 -B 192.0.519 URL/200"},
+		{name: "short address", args: "-n 20 http://127.1:PORT/200"},
+		{name: "short address, through a proxy", args: "-n 20 -X 0x7f.1:PORT http://127.2:81/200"},
+		{name: "one octal number", args: "-n 20 -k http://017700000001:PORT/200"},
+		{name: "too large for a byte", args: "-n 20 http://256.1:PORT/200"},
+		{name: "five numbers", args: "-n 20 http://127.0.0.0.1:PORT/200"},
 		{name: "small buffers", args: "-n 20 -c 2 -b 4096 URL/size/100000"},
 		{name: "without percentages", args: "-n 20 -d URL/200"},
 		{name: "HEAD", args: "-n 10 -i -k URL/size/100"},

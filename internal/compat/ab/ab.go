@@ -187,7 +187,7 @@ type row struct {
 func (b *bench) plan() (*load.Plan, error) {
 	o := b.options
 	p := &load.Plan{
-		Targets: []load.Target{{Method: o.method, URL: o.url, Wire: append([]byte(o.wire()), o.body...)}},
+		Targets: []load.Target{{Method: o.method, URL: o.target(), Wire: append([]byte(o.wire()), o.body...)}},
 		Conns:   o.concurrency,
 		Number:  o.requests,
 		Timeout: o.timeout, ConnectTimeout: o.timeout, Stalled: true,
@@ -195,7 +195,7 @@ func (b *bench) plan() (*load.Plan, error) {
 		NoKeepAlive: !o.keepAlive,
 		HTTP10:      true,
 		Expect:      load.Expect{Status: []load.StatusRange{{From: 100, To: 999}}, Same: !o.anyLength},
-		From:        o.from,
+		From:        spelledOut(o.from),
 		Window:      o.window,
 		StopAt:      b.stopAt,
 		Each:        b.each,
@@ -207,7 +207,7 @@ func (b *bench) plan() (*load.Plan, error) {
 		p.Grace = load.MaxDuration
 	}
 	if o.proxyHost != "" {
-		p.Via = net.JoinHostPort(o.proxyHost, strconv.Itoa(o.proxyPort))
+		p.Via = net.JoinHostPort(spelledOut(o.proxyHost), strconv.Itoa(o.proxyPort))
 	}
 	if o.verbosity >= 2 {
 		p.Engine, p.Heard = load.Portable, b.heard

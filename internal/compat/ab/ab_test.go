@@ -66,6 +66,23 @@ func FuzzOptions(f *testing.F) {
 	})
 }
 
+// IPv4 addresses are read as inet_aton does, which getaddrinfo calls.
+func TestSpelledOut(t *testing.T) {
+	for name, want := range map[string]string{
+		"127.0.0.1": "127.0.0.1", "127.1": "127.0.0.1", "127.0.258": "127.0.1.2", "127.65535": "127.0.255.255", "2130706433": "127.0.0.1",
+		"0x7f.1": "127.0.0.1", "0X7F.0x0.0.1": "127.0.0.1", "017700000001": "127.0.0.1", "0177.0.0.010": "127.0.0.8", "00": "0.0.0.0", "4294967295": "255.255.255.255",
+		"256.1": "", "127.16777216": "", "127.0.65536": "", "127.0.0.256": "", "4294967296": "", "1.2.3.4.5": "", "127.0.0.1.": "", "127..1": "", "": "",
+		"08.1": "", "0x": "", "0x.1": "", "7f.1": "", "+127.1": "", "-1": "", "1_0.1": "", "0b1.1": "", "0o17.1": "", "::1": "", "localhost": "",
+	} {
+		if want == "" {
+			want = name
+		}
+		if got := spelledOut(name); got != want {
+			t.Errorf("%q is %s; want %s", name, got, want)
+		}
+	}
+}
+
 // What is said of times is what a list of them says, as ab computes it.
 func TestSeries(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 100, 101} {

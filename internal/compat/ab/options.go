@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"strconv"
@@ -319,6 +320,45 @@ func (o *options) port() string {
 		return "443"
 	}
 	return "80"
+}
+
+// target returns the URL to connect to.
+func (o *options) target() *url.URL {
+	if a := spelledOut(o.host); a != o.host {
+		u := *o.url
+		u.Host = net.JoinHostPort(a, o.port())
+		return &u
+	}
+	return o.url
+}
+
+// spelledOut returns the usual form of an IPv4 address in another form that C takes: one to four numbers, each decimal, octal (017) or
+// hexadecimal (0xf), of which the last fills all bytes that are left. Other names stay as they are.
+func spelledOut(name string) string {
+	parts := strings.Split(name, ".")
+	if len(parts) > 4 {
+		return name
+	}
+	var ip uint64
+	for i, part := range parts {
+		digits, base := part, 10
+		switch {
+		case strings.HasPrefix(part, "0x"), strings.HasPrefix(part, "0X"):
+			digits, base = part[2:], 16
+		case strings.HasPrefix(part, "0"):
+			base = 8
+		}
+		bits := 8
+		if i == len(parts)-1 {
+			bits = 8 * (4 - i)
+		}
+		n, err := strconv.ParseUint(digits, base, bits)
+		if err != nil {
+			return name
+		}
+		ip |= n << (32 - 8*i - bits)
+	}
+	return netip.AddrFrom4([4]byte{byte(ip >> 24), byte(ip >> 16), byte(ip >> 8), byte(ip)}).String()
 }
 
 // wire returns the request without its body, header by header in the order of ab.
