@@ -26,6 +26,9 @@ var interfaceBoxing = &advise.Rule{
 			if p.Info().Types[call.Fun].IsType() || fn != nil && fn.Pkg() != nil && slices.Contains([]string{"fmt", "log", "log/slog", "errors", "reflect", "sort"}, fn.Pkg().Path()) {
 				return // of which other rules speak
 			}
+			if p.Calls(call, "(*sync.Pool).Put") != nil {
+				return // pool-non-pointer knows what to do about it
+			}
 			if p.Info().Types[call.Fun].IsBuiltin() && p.Builtin(call, "append") == nil {
 				return // nobody can change panic or delete
 			}

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 type pair struct{ a, b int }
 
@@ -21,6 +24,11 @@ func without(set map[any]bool, n int) int {
 }
 
 func main() { fmt.Println(give(1000, &pair{}), listed(nil, 2), without(map[any]bool{2: true}, 2)) }
+
+// pool-non-pointer speaks of this.
+func pooled(pool *sync.Pool, b []byte) {
+	pool.Put(b) // cost: runtime.convTslice runtime.mallocgc
+}
 
 // A pointer needs no memory to be in an interface.
 func givePointer(p *pair) bool {
