@@ -48,10 +48,7 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 	c := p.Cost(call, cost.Below("regexp."+name))
 	if !ok {
 		f.Claim = fmt.Sprintf("regexp.%s parses and compiles a pattern that is not known before; if there are few different ones, each is compiled many times", name)
-		f.Advice = "keep what was compiled, by pattern, in a map of limited size behind a mutex, or in a sync.Map"
-		f.Risk = "a map of patterns that users send grows without end, unless it has a limit"
-		f.NoFix = missing.ConstantPattern.Of(p.Src(call.Args[0]))
-		p.Report(call, c, f)
+		byPattern(p, call, c, f)
 		return
 	}
 	f.Claim = fmt.Sprintf("regexp.%s parses and compiles %s on each call; a Regexp is safe for concurrent use and never changes, so one is enough", name, text.ShownPattern(pattern))
@@ -71,6 +68,14 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 		}
 		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable", edits...)
 	}
+	p.Report(call, c, f)
+}
+
+// byPattern reports a call whose pattern is not constant.
+func byPattern(p *advise.Pass, call *ast.CallExpr, c cost.Cost, f advise.Finding) {
+	f.Advice = "keep what was compiled, by pattern, in a map of limited size behind a mutex, or in a sync.Map"
+	f.Risk = "a map of patterns that users send grows without end, unless it has a limit"
+	f.NoFix = missing.ConstantPattern.Of(p.Src(call.Args[0]))
 	p.Report(call, c, f)
 }
 
@@ -151,9 +156,7 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	c := p.Cost(call, func(c *cost.Chain) bool { return c.First() == "regexp."+name && c.Has(compiling...) })
 	if !ok {
 		f.Claim = fmt.Sprintf("regexp.%s compiles its pattern for every call", name)
-		f.Advice = "keep what was compiled, by pattern, in a map of limited size"
-		f.NoFix = missing.ConstantPattern.Of(p.Src(call.Args[0]))
-		p.Report(call, c, f)
+		byPattern(p, call, c, f)
 		return
 	}
 	f.Claim = fmt.Sprintf("regexp.%s compiles %s before it matches, for every call; a Regexp is safe for concurrent use, so one is enough", name, text.ShownPattern(pattern))

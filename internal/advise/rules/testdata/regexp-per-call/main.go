@@ -70,6 +70,11 @@ func unknown(pattern, s string) bool {
 	return regexp.MustCompile(pattern).MatchString(s) // cost: regexp.MustCompile regexp.Compile regexp.compile; want
 }
 
+func matchedUnknown(word, s string) bool {
+	ok, _ := regexp.MatchString("^"+word, s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	return ok
+}
+
 // What costs nothing is not looked at.
 func cold(s string) bool {
 	return regexp.MustCompile("cold").MatchString(s)
