@@ -134,6 +134,10 @@ c/cpu -top
 -top c/cpu c/heap
 -top c/heap c/cpu
 -proto c/cpu c/heap
+-top -
+-top -tls_ca=c/missing https://127.0.0.1:1/
+-top -tls_cert=c/missing -tls_key=c/text https://127.0.0.1:1/
+-top -tls_ca=c/missing c/cpu
 -top {empty}
 -top c/cpu {empty}
 -tools=nowhere -top c/cpu

@@ -464,6 +464,22 @@ var differences = []difference{
 			return alike(diff, func(m mismatch) ([]byte, []byte) { return withoutVectors(m.want, m.got) })
 		},
 	},
+	{
+		id:    "D6",
+		where: regexp.MustCompile(`^commands/.*-tls_`),
+		explains: func(diff []mismatch) bool {
+			// pprof asks the server all the same.
+			return refuses(diff, "connection refused") &&
+				(says(diff, "stderr", "could not load CA specified by -tls_ca: ") || says(diff, "stderr", "specified by -tls_cert and -tls_key: "))
+		},
+	},
+	{
+		id:    "D7",
+		where: regexp.MustCompile(`^commands/-top -$`),
+		explains: func(diff []mismatch) bool {
+			return refuses(diff, "stat -: no such file or directory")
+		},
+	},
 }
 
 // alike reports whether nothing differs any more in what change makes of the mismatches.
