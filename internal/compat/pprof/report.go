@@ -218,8 +218,15 @@ func headOf(r report.Report) *report.Head {
 // deliver writes a report where it belongs: a file, a viewer, standard output, but never binary data to a terminal.
 func (s *session) deliver(cfg config, c *command, pipe io.Writer, write func(io.Writer) error) error {
 	if c.dot != "" {
-		plain := write
-		write = func(w io.Writer) error { return runDot(c.dot, plain, w, s.sys.Err) }
+		// Graphviz may be missing, or fail: until it has made the picture, no file is announced or created.
+		var picture bytes.Buffer
+		if err := runDot(c.dot, write, &picture, s.sys.Err); err != nil {
+			return err
+		}
+		write = func(w io.Writer) error {
+			_, err := picture.WriteTo(w)
+			return err
+		}
 	}
 	switch {
 	case pipe != nil:
