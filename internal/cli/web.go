@@ -66,7 +66,11 @@ computes them after the page is first shown.`,
 		}
 		l, err := web.Listen(*listen, *remote)
 		if err != nil {
-			return usagef("without --listen, hone uses a free port of this machine; --remote allows other machines", "%w", err)
+			next := "without --listen, hone uses a free port of this machine"
+			if remote := (*web.RemoteError)(nil); errors.As(err, &remote) {
+				next += "; --remote allows other machines"
+			}
+			return usagef(next, "%w", err)
 		}
 		defer l.Close()
 		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module, By: flagSpeller{}}

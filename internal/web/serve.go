@@ -11,8 +11,15 @@ import (
 	"time"
 )
 
+// A RemoteError says that other machines could reach an address.
+type RemoteError struct{ Addr string }
+
+func (e *RemoteError) Error() string {
+	return "listening at " + e.Addr + ": other machines could reach that"
+}
+
 // Listen opens a socket at an address, on a free port of this machine if addr is "". Other machines can reach it only
-// if remote is true.
+// if remote is true: without it, the error for their addresses is a *RemoteError.
 func Listen(addr string, remote bool) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if addr == "" {
@@ -28,7 +35,7 @@ func Listen(addr string, remote bool) (net.Listener, error) {
 	switch {
 	case ip != nil && ip.IsLoopback():
 	case !remote:
-		return nil, fmt.Errorf("listening at %s: other machines could reach that", addr)
+		return nil, &RemoteError{addr}
 	case ip != nil && ip.IsUnspecified():
 		return nil, fmt.Errorf("listening at %s: give the address at which other machines reach this one", addr)
 	}

@@ -1,6 +1,7 @@
 package pprof
 
 import (
+	"errors"
 	"fmt"
 	"net"
 
@@ -20,10 +21,10 @@ func listen(addr string) (net.Listener, error) {
 		port = "0"
 	}
 	l, err := web.Listen(net.JoinHostPort(host, port), false)
-	if err != nil {
+	if remote := (*web.RemoteError)(nil); errors.As(err, &remote) {
 		return nil, fmt.Errorf("%w; hone web --listen %s --remote lets them", err, addr)
 	}
-	return l, nil
+	return l, err
 }
 
 // serve shows the profile in a browser until it is interrupted.
