@@ -99,6 +99,17 @@ func (a About) Names(names ...string) string {
 	return ""
 }
 
+// WithoutDWARF returns flags with which a program is linked without DWARF, and as GOFLAGS says besides. A third of the time of the linker goes
+// into that, and stack traces, profiles and coverage need none.
+func (a About) WithoutDWARF() []string {
+	_, _, ldflags := SplitFlags(a.GOFLAGS, nil)
+	ldflags = strings.TrimSpace(ldflags)
+	if ldflags != "" && ldflags[0] != '-' {
+		return nil // it is for packages that a pattern names, and would no longer apply
+	}
+	return []string{"-ldflags=" + strings.TrimSpace("-w "+ldflags)}
+}
+
 // OwnOverlay returns the overlay that GOFLAGS names for builds in a folder, with whole names; it is empty when there is none.
 func (a About) OwnOverlay(dir string) (Overlay, error) {
 	out := Overlay{}

@@ -44,3 +44,18 @@ func TestWithFlags(t *testing.T) {
 		t.Errorf("go env says %q, %v", again.GOFLAGS, err)
 	}
 }
+
+// TestWithoutDWARF holds that the linker is told what GOFLAGS tells it, and where that is for one package only, nothing else.
+func TestWithoutDWARF(t *testing.T) {
+	for goflags, want := range map[string][]string{
+		"":                                    {"-ldflags=-w"},
+		"-tags=x":                             {"-ldflags=-w"},
+		"'-ldflags=-X main.a=b -s' -tags=x":   {"-ldflags=-w -X main.a=b -s"},
+		"-ldflags=example.com/a=-X=main.a=b":  nil,
+		"-ldflags=-s '-ldflags= -X main.a=b'": {"-ldflags=-w -X main.a=b"},
+	} {
+		if got := (About{GOFLAGS: goflags}).WithoutDWARF(); !slices.Equal(got, want) {
+			t.Errorf("GOFLAGS=%q: %q; want %q", goflags, got, want)
+		}
+	}
+}

@@ -45,6 +45,8 @@ type Version struct {
 	Dir  string // absolute
 
 	Env []string // of the go command; nil is that of this process
+
+	about gocmd.About // what the go command says of itself in Dir; empty when it was not asked
 }
 
 // goIn returns the go command in a folder of the version.
@@ -64,7 +66,7 @@ func (c *Change) withFlags(ctx context.Context, flags []string) (*Change, error)
 		if name := about.Names("overlay"); name != "" {
 			return nil, fmt.Errorf("%s cannot be used: %w", name, ErrFlag)
 		}
-		v.Env = cmd.Env
+		v.Env, v.about = cmd.Env, about
 	}
 	return &out, nil
 }

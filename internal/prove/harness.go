@@ -92,7 +92,7 @@ func workerFlags(about gocmd.About) []string {
 
 // compileImports compiles what workers import, before several of them are built at the same time; see compile.
 func (v *side) compileImports(ctx context.Context) error {
-	about, err := v.goIn().About(ctx)
+	about, err := v.about(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, nil, err
 	}
-	about, err := v.goIn().About(ctx)
+	about, err := v.about(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -521,3 +521,11 @@ func (b *built) instrument(v *side, f *ast.File, text []byte, refused func(ast.S
 
 // goIn returns the go command in the folder of the package.
 func (s *side) goIn() gocmd.Command { return s.version.goIn(s.dir) }
+
+// about returns what the go command says of itself.
+func (s *side) about(ctx context.Context) (gocmd.About, error) {
+	if s.version.about.GOOS != "" {
+		return s.version.about, nil
+	}
+	return s.goIn().About(ctx)
+}

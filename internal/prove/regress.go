@@ -366,7 +366,7 @@ func (b *regressionBuild) build(ctx context.Context, list []*regression) ([]*reg
 		if err := replace.Write(overlay); err != nil {
 			return nil, err
 		}
-		_, err := b.side.goIn().Run(ctx, "test", "-c", "-vet=off", "-overlay="+overlay, "-o", b.file, ".")
+		_, err := b.side.goIn().Run(ctx, slices.Concat([]string{"test", "-c", "-vet=off", "-overlay=" + overlay}, b.side.version.about.WithoutDWARF(), []string{"-o", b.file, "."})...)
 		var wrong *gocmd.Error
 		if err == nil || !errors.As(err, &wrong) {
 			return list, err

@@ -288,7 +288,7 @@ type count struct{ looked, left int }
 
 // reachingIn runs benchmarks of a package, those that Options.First names first, and returns those that reach what changed.
 func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, n count, err error) {
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=" + strings.Join(p.paths, ",")}, p.flags, []string{"-o", p.file, p.dir})
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=" + strings.Join(p.paths, ",")}, r.change.New.about.WithoutDWARF(), p.flags, []string{"-o", p.file, p.dir})
 	if _, err := r.goNew().Run(ctx, args...); err != nil {
 		if ctx.Err() != nil {
 			return nil, n, err

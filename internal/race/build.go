@@ -264,7 +264,7 @@ func (s *Search) buildTest(ctx context.Context, sub *subject, overlay gocmd.Over
 			}
 			maps.Copy(all, added)
 		}
-		args, err := s.withOverlay([]string{"test", "-c", "-race", "-vet=off", "-o", sub.file}, all, work)
+		args, err := s.withOverlay(slices.Concat([]string{"test", "-c", "-race", "-vet=off"}, s.opt.quick, []string{"-o", sub.file}), all, work)
 		if err != nil {
 			return err
 		}

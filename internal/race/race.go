@@ -43,6 +43,8 @@ type Options struct {
 
 	env []string      // of the go command
 	own gocmd.Overlay // that the flags name
+
+	quick []string // flags for test programs, which nobody debugs
 }
 
 // Errors of Find that are no answer.
@@ -73,7 +75,7 @@ func (o Options) resolved(ctx context.Context) (Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.env = in.Env
+	o.env, o.quick = in.Env, about.WithoutDWARF()
 	o.own, err = about.OwnOverlay(dir)
 	return o, err
 }
