@@ -12,15 +12,19 @@ import (
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
-// alarmsOf compares two versions of a package, each in one file, and returns the grave differences.
-// alarmsOf compares two versions of a package; what follows a line "-- tests --" is its tests.
+// nextFile is between the files of a package.
+const nextFile = "-- next --\n"
+
+// alarmsOf compares two versions of a package, and returns the grave differences; what follows a line "-- tests --" is its tests.
 func alarmsOf(t *testing.T, old, now string, opt Options) (*report.Proof, []report.Difference) {
 	t.Helper()
 	dir := t.TempDir()
 	for v, text := range map[string]string{"old": old, "new": now} {
 		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/one\n\ngo 1.26\n"))
 		text, tests, ok := strings.Cut(text, "-- tests --\n")
-		write(t, filepath.Join(dir, v, "one.go"), []byte(text))
+		for i, file := range strings.Split(text, nextFile) {
+			write(t, filepath.Join(dir, v, fmt.Sprintf("one%d.go", i)), []byte(file))
+		}
 		if ok {
 			write(t, filepath.Join(dir, v, "one_test.go"), []byte(tests))
 		}

@@ -166,6 +166,9 @@ func write(t *testing.T, name string, text []byte) {
 	}
 }
 
+// compiledOnce are the kinds of builds that the tests have made so far: only the first change needs what it imports compiled ahead.
+var compiledOnce = make(map[string]bool)
+
 // proveIn compares two folders in dir.
 func proveIn(t *testing.T, dir, old, now string, opt Options) *report.Proof {
 	t.Helper()
@@ -174,6 +177,7 @@ func proveIn(t *testing.T, dir, old, now string, opt Options) *report.Proof {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	opt.Tests = &Tests{compiled: compiledOnce}
 	p, err := Run(context.Background(), c, opt)
 	if err != nil {
 		t.Fatal(err)
