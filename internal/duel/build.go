@@ -172,13 +172,29 @@ func alike(a, b *builder) {
 
 // build builds the tests of a package; with tests, those of that package instead of its own.
 func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*program, error) {
-	b.n++
-	overlay := maps.Clone(b.overlay)
 	if tests != nil {
 		if rel, err := filepath.Rel(b.about.GOMODCACHE, p.Dir); b.about.GOMODCACHE != "" && err == nil && filepath.IsLocal(rel) {
 			return nil, hint.Errorf(hint.Text{"copy the module to another folder, and compare the copy"},
 				"%s is in the module cache, where the go command cannot use the tests of another version", p.Dir)
 		}
+	}
+	overlay, err := b.writeOverlay(p, tests)
+	if err != nil {
+		return nil, err
+	}
+	prog := &program{dir: p.Dir, from: p.Module, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked, turns: b.turns}
+	err = b.run(ctx, prog, overlay, layout, "the tests of "+p.ImportPath, p.ImportPath, "test", "-c", "-vet=off")
+	if wrong := (*gocmd.Error)(nil); tests != nil && errors.As(err, &wrong) {
+		return nil, hint.Errorf(hint.Text{"without ", hint.Option{Name: "new-tests"}, ", each version runs the benchmarks that it has"}, "%w", err)
+	}
+	return prog, err
+}
+
+// writeOverlay writes the file that replaces sources of a package, and of those that time it; with tests, also its tests.
+func (b *builder) writeOverlay(p, tests *pkg) (file string, err error) {
+	b.n++
+	overlay := maps.Clone(b.overlay)
+	if tests != nil {
 		for _, f := range p.tests() {
 			overlay[filepath.Join(p.Dir, f)] = ""
 		}
@@ -186,12 +202,13 @@ func (b *builder) build(ctx context.Context, p, tests *pkg, layout int) (*progra
 			overlay[filepath.Join(p.Dir, f)] = filepath.Join(tests.Dir, f)
 		}
 	}
-	prog := &program{dir: p.Dir, from: p.Module, file: filepath.Join(b.work, fmt.Sprintf("%d.test", b.n)), clocked: b.clocked, turns: b.turns}
-	err := b.run(ctx, prog, overlay, layout, "the tests of "+p.ImportPath, p.ImportPath, "test", "-c", "-vet=off")
-	if wrong := (*gocmd.Error)(nil); tests != nil && errors.As(err, &wrong) {
-		return nil, hint.Errorf(hint.Text{"without ", hint.Option{Name: "new-tests"}, ", each version runs the benchmarks that it has"}, "%w", err)
-	}
-	return prog, err
+	return b.overlayFile(overlay)
+}
+
+// overlayFile writes an overlay for what is built next.
+func (b *builder) overlayFile(overlay gocmd.Overlay) (file string, err error) {
+	file = filepath.Join(b.work, fmt.Sprintf("overlay%d.json", b.n))
+	return file, overlay.Write(file)
 }
 
 // program builds a main package.
@@ -213,18 +230,18 @@ func (b *builder) program(ctx context.Context, pattern string) (*program, error)
 	if err := os.Mkdir(filepath.Dir(prog.file), 0o700); err != nil {
 		return nil, err
 	}
-	if err := b.run(ctx, prog, b.own, 0, pattern, pattern, "build"); err != nil {
+	overlay, err := b.overlayFile(b.own)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.run(ctx, prog, overlay, 0, pattern, pattern, "build"); err != nil {
 		return nil, err
 	}
 	return prog, nil
 }
 
 // run builds a program, which is called what in errors.
-func (b *builder) run(ctx context.Context, prog *program, overlay gocmd.Overlay, layout int, what, pattern string, args ...string) error {
-	file := filepath.Join(b.work, fmt.Sprintf("overlay%d.json", b.n))
-	if err := overlay.Write(file); err != nil {
-		return err
-	}
+func (b *builder) run(ctx context.Context, prog *program, overlay string, layout int, what, pattern string, args ...string) error {
 	if b.about.GOOS == "windows" {
 		prog.file += ".exe"
 	}
@@ -237,7 +254,7 @@ func (b *builder) run(ctx context.Context, prog *program, overlay gocmd.Overlay,
 		ldflags += fmt.Sprintf(" -randlayout=%d", layout)
 	}
 	args = slices.Concat(args, []string{"-trimpath", "-buildvcs=false"}, b.flags)
-	args = append(args, "-overlay="+file, "-ldflags="+strings.TrimSpace(ldflags), "-o", prog.file, pattern)
+	args = append(args, "-overlay="+overlay, "-ldflags="+strings.TrimSpace(ldflags), "-o", prog.file, pattern)
 	if _, err := b.cmd.Run(ctx, args...); err != nil {
 		var wrong *gocmd.Error
 		if errors.As(err, &wrong) {

@@ -114,6 +114,8 @@ type row struct {
 	bench    string           // pattern that only it matches
 	was      string           // path of the old package, when that is another one
 	start    [2]time.Duration // what starting takes, about, of programs without a clock
+	built    *built           // nil when that is not known
+	reached  map[string]bool  // symbols that it reaches, the same on both sides
 	turns    int              // that both sides take in a run; 0 when they run as the system lets them
 	far      bool             // commands: they take turns since they are so far apart
 	want     int              // pairs before the next look
@@ -240,6 +242,9 @@ func (d *duel) measure(ctx context.Context) error {
 	}
 	if d.opt.NoWhy {
 		return nil
+	}
+	if err := d.sameCode(ctx); err != nil {
+		return err
 	}
 	return d.explain(ctx)
 }

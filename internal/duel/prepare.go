@@ -109,6 +109,7 @@ func (d *duel) builders(ctx context.Context, work string) (builders [2]*builder,
 // buildBoth builds a package on both sides and lists its benchmarks.
 func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pkg) error {
 	sides := [2]*Side{&d.opt.Old, &d.opt.New}
+	how := &built{builders: builders, pkgs: [2]*pkg{old, new}}
 	var progs [2][]*program
 	for i, p := range []*pkg{old, new} {
 		if i == 1 && d.out.BuiltOnce {
@@ -120,6 +121,7 @@ func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pk
 		var tests *pkg
 		if i == 0 && d.opt.NewTests && !d.out.BuiltOnce {
 			tests = new
+			how.tests = new
 		}
 		for layout := range max(d.opt.Layouts, 1) {
 			d.say("building %s, %s", p.key, sides[i].Name)
@@ -141,6 +143,7 @@ func (d *duel) buildBoth(ctx context.Context, builders [2]*builder, old, new *pk
 	first := len(d.rows)
 	err := d.list(ctx, new.ImportPath, progs[0], progs[1])
 	for _, r := range d.rows[first:] {
+		r.built = how
 		if old.ImportPath != new.ImportPath {
 			r.was = old.ImportPath
 		}

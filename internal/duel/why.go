@@ -19,6 +19,7 @@ import (
 const (
 	whyRows    = 3                       // changed benchmarks that are profiled, at most
 	whyTime    = 1500 * time.Millisecond // of CPU time under the profiler, for each side
+	sameTime   = 300 * time.Millisecond  // where it only has to show which functions run
 	whyMemory  = 100 * time.Millisecond  // when allocations are noted, which makes it slow
 	whySamples = 50_000                  // of them are noted
 )
@@ -30,10 +31,21 @@ func (d *duel) explain(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	for _, r := range d.rows {
+		if !r.SameCode {
+			continue
+		}
+		d.say("%s: which functions run", r.Name)
+		why, err := d.profile(ctx, r, recording.CPU, work, sameTime)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.SameCode = err == nil && r.sameRan(why.Old, why.New)
+	}
 	for _, kind := range []string{recording.CPU, recording.Heap} {
 		for _, r := range d.mostChanged(kind) {
 			d.say("%s: why it changed, by %s", r.Name, kind)
-			why, err := d.profile(ctx, r, kind, work)
+			why, err := d.profile(ctx, r, kind, work, whyTime)
 			if err != nil {
 				if ctx.Err() != nil {
 					return err
@@ -60,7 +72,7 @@ func (d *duel) mostChanged(kind string) []*row {
 			unit = "B/op"
 		}
 		ds := Ratios(r.Pairs, unit)
-		if r.Error != "" || len(ds) == 0 || r.commands != nil {
+		if r.Error != "" || len(ds) == 0 || r.commands != nil || kind == recording.CPU && r.SameCode {
 			continue
 		}
 		if c := d.opt.Plan.Conclude(ds); c.Verdict.Changed() {
@@ -81,8 +93,8 @@ func (d *duel) mostChanged(kind string) []*row {
 }
 
 // profile runs both sides of a benchmark under the profiler.
-func (d *duel) profile(ctx context.Context, r *row, kind, work string) (recording.DuelWhy, error) {
-	goal, flags := whyTime, []string{"-test.cpuprofile="}
+func (d *duel) profile(ctx context.Context, r *row, kind, work string, goal time.Duration) (recording.DuelWhy, error) {
+	flags := []string{"-test.cpuprofile="}
 	if kind == recording.Heap {
 		goal = whyMemory
 	}

@@ -65,7 +65,11 @@ type DuelBenchmark struct {
 	Fails  string        `json:"fails,omitempty"`  // old or new, if it fails there…
 	Error  string        `json:"error,omitempty"`  // …and why
 	Took   time.Duration `json:"took_ns,omitempty"`
-	Stop   string        `json:"stop,omitempty"` // why measuring stopped before the result was clear
+	// SameCode means that all code that it reaches is the same on both sides, and so is what that code reads. Time differs only by where
+	// the code is in memory.
+	SameCode bool `json:"same_code,omitempty"`
+
+	Stop string `json:"stop,omitempty"` // why measuring stopped before the result was clear
 }
 
 // Instructions is the unit of DuelBenchmark.Counts.

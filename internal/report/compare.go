@@ -68,7 +68,8 @@ type CompareRow struct {
 	Exact    bool      `json:"exact,omitempty"` // all runs gave the same value
 	How      string    `json:"how,omitempty"`
 	Verdict  string    `json:"verdict"`
-	Words    string    `json:"words"` // Verdict in words
+	Words    string    `json:"words"`               // Verdict in words
+	SameCode bool      `json:"same_code,omitempty"` // the machine code is the same, so the measured change in time is one of its place in memory
 	Warnings []string  `json:"warnings,omitempty"`
 
 	Ratio, Lo, Hi float64 `json:"-"`

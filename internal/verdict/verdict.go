@@ -31,7 +31,7 @@ func Judge(d *recording.Duel) *report.Compare {
 		Rows: []report.CompareRow{}, Identical: d.Same, Notes: hint.Said(d.Notes...),
 	}
 	plan := stat.Plan{Alpha: d.Alpha, Within: out.Within}
-	var alternate, late []string
+	var alternate, late, alike []string
 	for i := range d.Benchmarks {
 		b := &d.Benchmarks[i]
 		switch {
@@ -51,7 +51,12 @@ func Judge(d *recording.Duel) *report.Compare {
 		for _, unit := range unitsOf(b) {
 			dim := UnitOf(unit)
 			dim.Better = cmp.Or(d.Better[unit], dim.Better)
-			out.Rows = append(out.Rows, duelRow(b, unit, dim, plan))
+			row := duelRow(b, unit, dim, plan)
+			if b.SameCode && row.What.IsTime() && row.Verdict != report.Same {
+				row.Verdict, row.Words, row.SameCode = report.Same, sameCode, true
+				alike = append(alike, b.Name)
+			}
+			out.Rows = append(out.Rows, row)
 		}
 		if len(b.Counts) > 0 {
 			out.Rows = append(out.Rows, countRow(b, plan.Within))
@@ -72,6 +77,9 @@ func Judge(d *recording.Duel) *report.Compare {
 	if len(alternate) > 0 {
 		out.Notes.Add("measured in turns, not on one shared core, because they use several cores, wait, or differ too much: " + list(alternate))
 	}
+	if len(alike) > 0 {
+		out.Notes.Add("the machine code that runs is the same on both sides; the difference in time comes from where the code is in memory, not from the change: " + list(alike))
+	}
 	if len(late) > 0 {
 		out.Notes.Add("time ran out before everything was decided; ", hint.Option{Name: "budget"}, " gives more: "+list(late))
 	}
@@ -81,6 +89,9 @@ func Judge(d *recording.Duel) *report.Compare {
 func sideOf(s recording.DuelSide) report.CompareSide {
 	return report.CompareSide{Name: s.Name, Rev: s.Rev, Dirty: s.Dirty, Go: s.Go, Env: s.Env, Flags: s.Flags}
 }
+
+// sameCode is the verdict on time where the code is the same, whatever was measured.
+const sameCode = "same code"
 
 // list names the first few.
 func list(names []string) string {
