@@ -204,6 +204,11 @@ func (r *run) all(ctx context.Context) error {
 			return fmt.Errorf("comparing package %s: %w", p.new.pkg.PkgPath, err)
 		}
 	}
+	if !r.broken && r.opt.Only == "" && !r.stops() {
+		if err := r.checkShared(ctx, pairs); err != nil {
+			return err
+		}
+	}
 	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.raced && !r.stops() {
 		began, took := time.Now(), time.Since(began)
 		err := r.speed(ctx, pairs, took)
