@@ -205,6 +205,7 @@ func (r *run) all(ctx context.Context) error {
 		}
 	}
 	if !r.broken && r.opt.Only == "" && !r.stops() {
+		r.doubtGoroutines(pairs)
 		if err := r.checkShared(ctx, pairs); err != nil {
 			return err
 		}
