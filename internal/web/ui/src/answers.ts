@@ -178,6 +178,7 @@ export interface CompareRow {
   how?: string;
   verdict: string;
   words: string;
+  same_code?: boolean;
   warnings?: string[];
 }
 
