@@ -90,7 +90,7 @@ func (f *search) difference(d *finding) report.Difference {
 func rootOf(path string) string {
 	root, _, _ := strings.Cut(path, "[")
 	root, _, _ = strings.Cut(root, ".")
-	return strings.TrimSuffix(root, " length")
+	return strings.TrimSuffix(strings.TrimSuffix(root, " length"), worker.InOrder)
 }
 
 // wholeOf returns a result or argument in one piece, or "".

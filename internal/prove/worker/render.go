@@ -318,6 +318,9 @@ func (r *rendering) again(path string, layer Layer, p unsafe.Pointer, part int) 
 	return false
 }
 
+// InOrder ends the path of a list whose order varies: its elements are compared as a set.
+const InOrder = " in order"
+
 func (r *rendering) list(path string, layer Layer, v reflect.Value, depth int) {
 	if isStack(v) {
 		r.line(layer, path, "a stack")
@@ -332,7 +335,7 @@ func (r *rendering) list(path string, layer Layer, v reflect.Value, depth int) {
 			texts[i] = r.apart(v.Index(i), depth)
 		}
 		sort.Strings(texts)
-		r.line(layer, path+" in order", strings.Join(texts, "\n"))
+		r.line(layer, path+InOrder, "["+strings.Join(texts, ", ")+"]")
 		return
 	}
 	for i := 0; i < v.Len() && r.nodes < maxNodes; i++ {
@@ -345,7 +348,10 @@ func (r *rendering) apart(v reflect.Value, depth int) string {
 	in := &rendering{run: r.run, full: true, seen: r.seen, nodes: r.nodes}
 	in.value("", LayerResult, v, depth+1)
 	r.nodes, r.seen = in.nodes, in.seen
-	return in.text()
+	if len(in.lines) == 1 && in.lines[0].Path == "" {
+		return in.lines[0].Text
+	}
+	return "{" + strings.ReplaceAll(strings.TrimSuffix(in.text(), "\n"), "\n", " ") + "}"
 }
 
 func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) {
