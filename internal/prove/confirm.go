@@ -66,7 +66,7 @@ func (f *search) replayFrom(ctx context.Context, before int, list []*worker.Prog
 // agree with itself.
 func (f *search) examine(ctx context.Context, t *target, p *worker.Program, before []*worker.Program, slow bool) (*finding, error) {
 	list := []*worker.Program{p}
-	for round := 0; round < 6; round++ {
+	for round := 0; round < 7; round++ {
 		seen, err := f.replay(ctx, list, 1, f.patience())
 		if err != nil {
 			return nil, err
@@ -89,6 +89,10 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 		}
 		if f.learn(p, seen[0], seen[2]) {
 			continue // and see what is left
+		}
+		if f.takesAnyVarying(p) {
+			f.unsteady.add(t.name, f.briefly(p))
+			return nil, nil
 		}
 		d := f.compare(p, seen[0], seen[1])
 		again := f.compare(p, seen[2], seen[3])
@@ -225,13 +229,22 @@ func (f *search) learn(p *worker.Program, a, b *worker.Seen) bool {
 	if a.Status != worker.Done || b.Status != worker.Done {
 		return false
 	}
+	f.lose(p, a.Lines)
 	learned := false
-	for _, path := range differingPaths(a.Lines, b.Lines) {
+	raised := make(map[string]bool) // several calls of a function, or elements of a list, count once
+	paths := differingPaths(a.Lines, b.Lines)
+	for _, path := range paths {
+		if f.takesVarying(p, path.step, paths) {
+			continue
+		}
 		key := worker.MaskKey(f.entries[p.Steps[path.step].Func].name, path.path)
-		if f.masks[key] < worker.MaskAll {
+		if f.masks[key] < worker.MaskAll && !raised[key] {
 			f.masks[key]++
 			f.nondet[key] = true
-			learned = true
+			learned, raised[key] = true, true
+			if f.masks[key] == worker.MaskAll {
+				f.losesAt(p, path, a.Lines, b.Lines)
+			}
 		}
 		// The order of a list is masked at the list.
 		for i := len(path.path) - 1; i > 0; i-- {

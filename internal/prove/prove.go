@@ -318,6 +318,10 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 		r.proof.Masked = append(r.proof.Masked, key)
 	}
 	slices.Sort(r.proof.Masked)
+	if doubt := f.vary(); doubt != "" {
+		r.doubts = append(r.doubts, doubt)
+		r.note("to compare what varies from call to call, make it an argument, such as the time or a source of random numbers, or sort what comes from a map")
+	}
 	if n := f.textsOnly(); n > 0 && !opt.Strict {
 		r.hint("error messages differ, in ", unit.Counted(n, "function"), ": ", hint.Option{Name: "strict"}, " shows them")
 	}

@@ -28,6 +28,7 @@ type search struct {
 	seen       map[string]*finding
 	busy       map[string]int // how often differences of a kind were looked at
 	nondet     map[string]bool
+	lost       []varying // what varies and is not compared
 	covered    [2][]bool
 	away       [2][]bool         // of the package that this one is called for: the same
 	history    []*worker.Program // since the workers were started
@@ -322,6 +323,10 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			if old.Status == worker.Done && (fresh > 0 || i < seeds) && len(st.agreed) < agreedPrograms && !f.refusesIn(list[i]) {
 				st.agreed = append(st.agreed, agreed{list[i], i < seeds})
 			}
+			continue
+		}
+		if f.takesAnyVarying(list[i]) {
+			f.dirty = true
 			continue
 		}
 		if f.passesNil(list[i]) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"sort"
@@ -45,6 +46,7 @@ type Line struct {
 // How a line is masked, because the old version does not say the same each time.
 const (
 	MaskDigits = 1 + iota // numbers, times and addresses in it do not count
+	MaskHex               // nor do words of the digits of hexadecimal numbers
 	MaskOrder             // nor does its order
 	MaskAll               // nor does anything in it
 )
@@ -89,6 +91,8 @@ func (r *rendering) line(layer Layer, path, text string) {
 			return
 		case MaskDigits:
 			text = withoutDigits(text)
+		case MaskHex:
+			text = withoutDigits(withoutHex(text))
 		case MaskOrder:
 			text = sorted(withoutDigits(text))
 		}
@@ -138,6 +142,7 @@ func MaskKey(fn, path string) string {
 
 // withoutDigits replaces numbers with their units, and names of months and days, by signs.
 func withoutDigits(s string) string {
+	s = strings.ReplaceAll(s, anAddress, "0") // or a number that could be one, by chance
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -164,6 +169,11 @@ func withoutDigits(s string) string {
 	}
 	return out
 }
+
+// withoutHex replaces words that are all hexadecimal digits, such as those of an identifier, by signs.
+func withoutHex(s string) string { return hexWord.ReplaceAllString(s, "#") }
+
+var hexWord = regexp.MustCompile(`\b[0-9a-fA-F]+\b`)
 
 // sorted returns the characters of s in order.
 func sorted(s string) string {
