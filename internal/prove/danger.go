@@ -24,12 +24,14 @@ type danger struct {
 	mu    sync.Mutex // both sides are built at the same time
 	known map[string]string
 
+	ambient *ambient
+
 	refused bool // calls may be ended in front of it, where workers alone make them
 }
 
 // findDanger reads the packages of the module that the sides import.
 func findDanger(ctx context.Context, sides ...*side) (*danger, error) {
-	d := &danger{calls: make(map[string][]string), known: make(map[string]string)}
+	d := &danger{calls: make(map[string][]string), known: make(map[string]string), ambient: newAmbient()}
 	for _, s := range sides {
 		d.read(s.pkg, s.name())
 		paths, err := ownImports(ctx, s)
@@ -90,6 +92,7 @@ func (d *danger) read(p *packages.Package, version string) {
 					if spec, ok := spec.(*ast.ValueSpec); ok {
 						for _, name := range spec.Names {
 							d.uses(p, version, version+" "+p.PkgPath+"."+name.Name, spec)
+							d.ambient.declare(p, name, spec)
 						}
 					}
 				}
@@ -100,6 +103,7 @@ func (d *danger) read(p *packages.Package, version string) {
 
 // uses notes which functions and variables a declaration uses.
 func (d *danger) uses(p *packages.Package, version, name string, n ast.Node) {
+	d.ambient.read(p, version, name, n)
 	ast.Inspect(n, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok {

@@ -62,6 +62,9 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 			}
 		}
 	}
+	if s.danger != nil {
+		r.doubts = append(r.doubts, s.readings()...)
+	}
 	if len(gone) > 0 {
 		r.note("only in the old version: %s", strings.Join(gone, ", "))
 	}
