@@ -575,7 +575,7 @@ func TestServeDamaged(t *testing.T) {
 	}
 	s.stop(t)
 
-	if out := hone(t, "serve", "check", "--mend", "--data", data); !strings.Contains(out, segment) || !strings.Contains(out, "(mended)") {
+	if out := hone(t, "serve", "check", "--mend", "--data", data); !strings.Contains(out, segment) || !strings.Contains(out, "(mended; the file is kept as ") {
 		t.Errorf("mending says %s", out)
 	}
 	if out := hone(t, "serve", "check", "--data", data); !strings.HasPrefix(out, "2 profiles in ") {

@@ -574,8 +574,8 @@ func TestServicesWithoutData(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.hone("", "push", "--service", "timeless", "--kind", "cpu", folded)
-	if _, out := s.hone("", "services", "--csv"); !regexp.MustCompile(`(?m)^0\.00,,,,,,1,.*,timeless$`).MatchString(out) {
-		t.Errorf("a profile without a duration does not say how many processes there are: %s", out)
+	if _, out := s.hone("", "services", "--csv"); !regexp.MustCompile(`(?m)^,,,,,,1,.*,timeless$`).MatchString(out) {
+		t.Errorf("a profile of counts does not say how many cores or processes there are: %s", out)
 	}
 	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
 	if err != nil {

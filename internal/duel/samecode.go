@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/stat"
@@ -108,7 +109,7 @@ func (b *built) list(ctx context.Context) (*[2]*listing, error) {
 	b.err = errOtherBuild
 	old, new := b.builders[0], b.builders[1]
 	gcflags := func(s string) bool { return strings.Contains(s, "gcflags") }
-	if old == new || b.pkgs[0].ImportPath != b.pkgs[1].ImportPath || old.about.GOROOT != new.about.GOROOT || old.about.GOVERSION != new.about.GOVERSION ||
+	if old == new || b.pkgs[0].ImportPath != b.pkgs[1].ImportPath || !sameFolder(old.about.GOROOT, new.about.GOROOT) || old.about.GOVERSION != new.about.GOVERSION ||
 		old.side.Tool != new.side.Tool || !slices.Equal(old.side.BuildEnv, new.side.BuildEnv) || !slices.Equal(old.side.Env, new.side.Env) ||
 		old.about.GOEXPERIMENT != new.about.GOEXPERIMENT || old.about.GOFLAGS != new.about.GOFLAGS || !slices.Equal(old.flags, new.flags) ||
 		old.ldflags != new.ldflags || gcflags(old.about.GOFLAGS) || slices.ContainsFunc(old.flags, gcflags) {
@@ -133,6 +134,16 @@ func (b *built) list(ctx context.Context) (*[2]*listing, error) {
 	}
 	b.listings = &lists
 	return b.listings, nil
+}
+
+// sameFolder reports whether two names are of one folder. The GOROOT of a Go that the go command fetched is a link in the folder of each side.
+func sameFolder(a, b string) bool {
+	x, err := filepath.EvalSymlinks(a)
+	if err != nil {
+		return false
+	}
+	y, err := filepath.EvalSymlinks(b)
+	return err == nil && x == y
 }
 
 // listing compiles the tests of a package as build does, without linking them.
@@ -193,19 +204,30 @@ func (b *builder) listing(ctx context.Context, p, tests *pkg) (*listing, error) 
 	return l, l.read(string(said), p.ImportPath)
 }
 
-var (
-	symbolLine = regexp.MustCompile(`^(\S.*) (S[A-Z]+) (.*size=\d+.*)$`)
-	usesLine   = regexp.MustCompile(`^\trel (\S+ t=\S+) (.*?)((?:\+-?\d+)?)$`)
-	codeLine   = regexp.MustCompile(`^\t0x[0-9a-f]+ (?:[0-9a-f]{2} )*[0-9a-f]{2}(?: |$)`)
-	codeSize   = regexp.MustCompile(`size=(\d+)`)
-	initName   = regexp.MustCompile(`^(init(\.\d+)?|map\.init\.\d+|TestMain)$`)
-)
+// forms are the lines that the compiler prints, and the names that matter.
+type forms struct {
+	symbol, uses, code, size *regexp.Regexp
+	init                     *regexp.Regexp // what runs before every benchmark
+	numbered                 *regexp.Regexp // data without a name, which the compiler numbers in each package
+}
+
+var formsOf = sync.OnceValue(func() *forms {
+	return &forms{
+		symbol:   regexp.MustCompile(`^(\S.*) (S[A-Z]+) (.*size=\d+.*)$`),
+		uses:     regexp.MustCompile(`^\trel (\S+ t=\S+) (.*?)((?:\+-?\d+)?)$`),
+		code:     regexp.MustCompile(`^\t0x[0-9a-f]+ (?:[0-9a-f]{2} )*[0-9a-f]{2}(?: |$)`),
+		size:     regexp.MustCompile(`size=(\d+)`),
+		init:     regexp.MustCompile(`^(init(\.\d+)?|map\.init\.\d+|TestMain)$`),
+		numbered: regexp.MustCompile(`\.\.stmp_\d+$`),
+	}
+})
 
 // errListing is that the compiler writes in another form than this package knows.
 var errListing = errors.New("the compiler prints code in an unknown form")
 
 // read reads what go test -gcflags=-S prints.
 func (l *listing) read(said, pkg string) error {
+	form := formsOf()
 	tests, skip := false, false
 	var s *symbol
 	var of string // name of s
@@ -235,17 +257,17 @@ func (l *listing) read(said, pkg string) error {
 		if skip {
 			continue // the list of all tests
 		}
-		if m := symbolLine.FindStringSubmatch(line); m != nil {
+		if m := form.symbol.FindStringSubmatch(line); m != nil {
 			if !add() {
 				return errListing
 			}
 			of, s = m[1], &symbol{text: m[2] + " " + m[3] + "\n", code: m[2] == "STEXT"}
 			_, short, _ := strings.Cut(path.Base(m[1]), ".")
-			if initName.MatchString(short) {
+			if form.init.MatchString(short) {
 				l.roots = append(l.roots, m[1])
 			}
 			if s.code {
-				missing, _ = strconv.Atoi(codeSize.FindStringSubmatch(m[3])[1])
+				missing, _ = strconv.Atoi(form.size.FindStringSubmatch(m[3])[1])
 			}
 			if tests && s.code {
 				l.benches[short] = m[1]
@@ -254,14 +276,14 @@ func (l *listing) read(said, pkg string) error {
 		}
 		switch {
 		case s == nil:
-		case codeLine.MatchString(line):
-			code := codeLine.FindString(line)
+		case form.code.MatchString(line):
+			code := form.code.FindString(line)
 			s.text += code + "\n"
 			if s.code {
 				missing -= len(strings.Fields(code)) - 1
 			}
 		case strings.HasPrefix(line, "\trel "):
-			m := usesLine.FindStringSubmatch(line)
+			m := form.uses.FindStringSubmatch(line)
 			if m == nil {
 				return errListing
 			}
@@ -275,9 +297,6 @@ func (l *listing) read(said, pkg string) error {
 	return nil
 }
 
-// numbered are data without a name, which the compiler numbers in each package.
-var numbered = regexp.MustCompile(`\.\.stmp_\d+$`)
-
 // reachSame reports whether a benchmark reaches the same code and data on both sides, and what it reaches.
 func reachSame(lists *[2]*listing, bench string) (reached map[string]bool, same bool) {
 	old, new := lists[0], lists[1]
@@ -289,6 +308,7 @@ func reachSame(lists *[2]*listing, bench string) (reached map[string]bool, same 
 
 // reachFrom reports whether functions reach the same code and data on both sides, and what they reach.
 func reachFrom(lists *[2]*listing, names ...string) (reached map[string]bool, same bool) {
+	form := formsOf()
 	type pair struct{ old, new string }
 	seen := make(map[pair]bool)
 	var work []pair
@@ -303,7 +323,7 @@ func reachFrom(lists *[2]*listing, names ...string) (reached map[string]bool, sa
 			continue
 		}
 		seen[n] = true
-		if n.old != n.new && (!numbered.MatchString(n.old) || !numbered.MatchString(n.new)) {
+		if n.old != n.new && (!form.numbered.MatchString(n.old) || !form.numbered.MatchString(n.new)) {
 			return nil, false
 		}
 		a, b := lists[0].symbols[n.old], lists[1].symbols[n.new]

@@ -14,6 +14,7 @@ import (
 // A varying is a part of what a function does that is not compared.
 type varying struct {
 	fn, part string
+	numbers  bool // in it are not compared, but the rest is
 }
 
 // lose notes the parts that masks took something from, of what was seen with them.
@@ -22,11 +23,7 @@ func (f *search) lose(p *worker.Program, lines []worker.Line) {
 		if f.masks[worker.MaskKey(f.entries[p.Steps[l.Step].Func].name, l.Path)] == 0 || !strings.Contains(l.Text, "#") {
 			continue
 		}
-		part := "numbers in "
-		if strings.HasPrefix(strings.TrimPrefix(l.Text, "-"), "#") {
-			part = "" // it is one
-		}
-		f.loses(p, l, part)
+		f.loses(p, l, !strings.HasPrefix(strings.TrimPrefix(l.Text, "-"), "#")) // else it is one
 	}
 }
 
@@ -34,22 +31,22 @@ func (f *search) lose(p *worker.Program, lines []worker.Line) {
 func (f *search) losesAt(p *worker.Program, at stepPath, lines ...[]worker.Line) {
 	for _, l := range slices.Concat(lines...) {
 		if l.Step == at.step && l.Path == at.path && l.Layer != worker.LayerWhole {
-			f.loses(p, l, "")
+			f.loses(p, l, false)
 		}
 	}
 }
 
-// loses notes one part, if a difference in it would have been one.
-func (f *search) loses(p *worker.Program, l worker.Line, part string) {
+// loses notes one part, or only the numbers in it, if a difference would have been one.
+func (f *search) loses(p *worker.Program, l worker.Line, numbers bool) {
 	most := worker.LayerShared
 	if f.opt.Strict {
 		most = worker.LayerText
 	}
 	// Whether memory is shared cannot be said of results that vary by themselves.
-	if l.Layer > most || strings.HasPrefix(l.Path, "a change of ") || strings.HasPrefix(l.Path, "result of call ") {
+	if l.Layer > most || l.Shares() {
 		return
 	}
-	v := varying{f.entries[p.Steps[l.Step].Func].name, part + strings.TrimSpace(worker.MaskKey("", l.Path))}
+	v := varying{f.entries[p.Steps[l.Step].Func].name, strings.TrimSpace(worker.MaskKey("", l.Path)), numbers}
 	if !slices.Contains(f.lost, v) {
 		f.lost = append(f.lost, v)
 	}
@@ -59,11 +56,15 @@ func (f *search) loses(p *worker.Program, l worker.Line, part string) {
 func (f *search) vary() string {
 	var list []string
 	for _, v := range f.lost {
-		if strings.HasPrefix(v.part, "numbers in ") && slices.Contains(f.lost, varying{v.fn, strings.TrimPrefix(v.part, "numbers in ")}) {
+		if v.numbers && slices.Contains(f.lost, varying{fn: v.fn, part: v.part}) {
 			continue // nothing of it is compared
 		}
 		if slices.ContainsFunc(f.entries, func(e *entry) bool { return e.name == v.fn && f.judges(e) }) {
-			list = append(list, v.part+" of "+v.fn)
+			part := v.part + " of " + v.fn
+			if v.numbers {
+				part = "numbers in " + part
+			}
+			list = append(list, part)
 		}
 	}
 	if len(list) == 0 {

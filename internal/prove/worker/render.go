@@ -43,6 +43,17 @@ type Line struct {
 	Text  string
 }
 
+// How the paths of lines begin that are about memory which values share.
+const (
+	changeOf = "a change of "
+	resultOf = "result of call "
+)
+
+// Shares reports whether a line is about memory that values share.
+func (l *Line) Shares() bool {
+	return strings.HasPrefix(l.Path, changeOf) || strings.HasPrefix(l.Path, resultOf)
+}
+
 // How a line is masked, because the old version does not say the same each time.
 const (
 	MaskDigits = 1 + iota // numbers, times and addresses in it do not count

@@ -115,7 +115,7 @@ func (t *Table) run(p *Program, full bool, printed printed, see observer) (statu
 	}
 	for i, before := range kept[:last] {
 		if before != "" {
-			out.line(LayerShared, "result of call "+strconv.Itoa(i+1)+" is changed by later calls", strconv.FormatBool(r.mutable(r.outs[i]) != before))
+			out.line(LayerShared, resultOf+strconv.Itoa(i+1)+" is changed by later calls", strconv.FormatBool(r.mutable(r.outs[i]) != before))
 		}
 	}
 	if p.After {
@@ -296,7 +296,7 @@ func (r *Run) after(s *Step, out *rendering, printed printed) {
 		changed = scribble(x, 0) || changed
 	}
 	if changed && before != "" {
-		out.line(LayerShared, "a change of the arguments shows in the results", strconv.FormatBool(r.mutable(results) != before))
+		out.line(LayerShared, changeOf+"the arguments shows in the results", strconv.FormatBool(r.mutable(results) != before))
 	}
 	again := func() string {
 		args, ok := r.arguments(s)
@@ -320,10 +320,10 @@ func (r *Run) after(s *Step, out *rendering, printed printed) {
 		return
 	}
 	if before != "" {
-		out.line(LayerShared, "a change of the results shows in the arguments", strconv.FormatBool(r.mutable(args) != before))
+		out.line(LayerShared, changeOf+"the results shows in the arguments", strconv.FormatBool(r.mutable(args) != before))
 	}
 	if second := again(); first != "panics" {
-		out.line(LayerShared, "a change of the results shows in the next call", strconv.FormatBool(second != first))
+		out.line(LayerShared, changeOf+"the results shows in the next call", strconv.FormatBool(second != first))
 	}
 }
 

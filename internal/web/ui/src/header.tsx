@@ -159,8 +159,11 @@ const downloads: [format: string, doc: string, ending: string][] = [
   ["perfetto", "all spans, for ui.perfetto.dev", ".pftrace"],
 ];
 
-// Formats that have no place for what something is compared with.
-const ofOneSide = new Set(["hone", "pprof", "pprof-filtered", "folded", "speedscope"]);
+// Formats that have no place for what something is compared with, and what says that.
+const ofOneSide = new Set(["hone", "pprof", "pprof-filtered"]);
+const ofBase = new Set(["base", "base-tag", "normalize"]);
+
+const ofStacks = new Set([...ofOneSide, "folded", "speedscope"]);
 
 const tables = new Set(["csv", "json", "markdown"]);
 const spans = new Set(["spans", "parquet", "perfetto"]); // of execution traces
@@ -184,10 +187,10 @@ function Download() {
     const arg = get(app.state, "arg");
     const own = written[app.state.view];
     const view = spans.has(format) ? "spans" : table ? (ofFunction.has(own) && arg === "" ? "top" : own) : format === "svg" || format === "png" ? (app.state.view === "graph" ? "graph" : "flame") : format === "html" ? app.state.view : "";
-    const grammar = view === "graph" ? "dot" : format === "html" ? "flame" : view || (ofOneSide.has(format) ? "folded" : "flame");
+    const grammar = view === "graph" ? "dot" : format === "html" ? "flame" : view || (ofStacks.has(format) ? "folded" : "flame");
     const picture = grammar === "flame" && !table && get(app.state, "base") !== "" && get(app.state, "ui.gone") !== "no";
     const extra: Pair[] = [...(view ? [["view", view] as Pair] : []), ...(picture ? [["gone", "true"] as Pair] : [])];
-    const question = asked(app, grammar, ["arg", ofFunction.has(view) ? arg : ""]).filter(([k]) => (k !== "root" || grammar === "flame") && (k !== "metric" || view !== "goroutines"));
+    const question = asked(app, grammar, ["arg", ofFunction.has(view) ? arg : ""]).filter(([k]) => (k !== "root" || grammar === "flame") && (k !== "metric" || view !== "goroutines") && !(ofOneSide.has(format) && ofBase.has(k)));
     return "/download/" + format + queryString([...extra, ...question]);
   };
   const offered = (format: string): boolean => {
