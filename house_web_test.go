@@ -13,8 +13,8 @@ import (
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
-// TestWebBundle holds that the page is bundled from its sources: those that were bundled last are the same, and so is what was made of them.
-// Since the bundler takes a quarter of a minute to compile, only a nightly run bundles them again.
+// TestWebBundle checks that the bundle of the page is up to date: neither its sources nor its files have changed since it was made. Compiling
+// the bundler takes a quarter of a minute, so only a nightly run makes the bundle again.
 func TestWebBundle(t *testing.T) {
 	t.Parallel()
 	const again = "run: go -C tools/web run ."
