@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -171,13 +172,14 @@ type walker struct {
 	lost  []Sum   // by call, of the entries that have to go on from there; nil if they do
 }
 
-// A shortcut is several steps at once: where a run of locations leads from a call. Without them, three quarters of
-// the time would go to taking every sample through the same outermost frames.
+// A shortcut is several steps at once: where a run of locations leads from a call, or where on its way a strand rests. Without them, three
+// quarters of the time would go to taking every sample through the same outermost frames.
 type shortcut struct {
-	run      profile.Run
-	from, to uint32
-	n        uint8 // locations in the run: bytes of narrow and wide ones may be the same
-	opened   bool
+	run           profile.Run
+	from, to      uint32
+	n             uint8 // locations in the run: bytes of narrow and wide ones may be the same
+	taken, line   uint8 // locations of the run, and lines of the next one
+	opened, there bool  // as step says
 }
 
 // leads tells whether a shortcut is the one for a run from a call.
@@ -230,17 +232,21 @@ func (w *walker) walkOn(e *Entry) uint32 {
 		}
 		way := w.shortcut(at, run)
 		if way.leads(at, run, n) {
-			s.Left -= uint32(n)
-			t.skip(s, stack)
-			at, opened = way.to, way.opened
+			s.Left -= uint32(way.taken)
+			s.line = uint32(way.line)
+			if way.line == 0 {
+				t.skip(s, stack)
+			}
+			at, opened, there = way.to, way.opened, way.there
 			continue
 		}
 		from, left := at, s.Left
 		for there && opened && (s.Left > left-uint32(n) || s.line > 0) {
 			at, opened, there = w.step(at, s, stack)
 		}
-		if there && s.Left == left-uint32(n) && s.line == 0 {
-			*way = shortcut{run, from, at, uint8(n), opened}
+		end := left - uint32(n)
+		if s.within(end) && (there || !t.Collapse) && s.line <= math.MaxUint8 {
+			*way = shortcut{run, from, at, uint8(n), uint8(left - s.Left), uint8(s.line), opened, there}
 		}
 	}
 	if !there && s.Left > 0 {
@@ -276,12 +282,15 @@ func (w *walker) enter(s *strand, stack *profile.Stack) (at uint32, opened, ther
 	for there && opened && (s.Left > end || s.line > 0) {
 		at, opened, there = w.step(at, s, stack)
 	}
-	// Else it depended on what is beyond the root. So may there: who steps over recursive calls looks at the one after them.
-	if (s.Left > end || s.Left == end && s.line == 0) && (there || !w.t.Collapse) {
+	if s.within(end) && (there || !w.t.Collapse) {
 		*way = rootWay{to: at, taken: depth - s.Left, line: s.line, known: true, opened: opened, there: there}
 	}
 	return at, opened, there
 }
+
+// within reports whether a strand got where it is without looking at what is beyond a location, the end of a run or of a root. there may still
+// depend on that: who steps over recursive calls looks at the one after them.
+func (s *strand) within(end uint32) bool { return s.Left > end || s.Left == end && s.line == 0 }
 
 // step takes a strand from an open call to the one below. It stays where it is when it ends there, or when there is
 // none yet.
