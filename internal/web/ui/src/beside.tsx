@@ -12,7 +12,7 @@ import { growth, percent, signed, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import { Item, itemsFor } from "./menu";
-import { Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, matching, nameAt } from "./model";
+import { Matches, Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, nameAt, widestOf } from "./model";
 import { functionOf, readable, shortest } from "./names";
 import { Notes, Problem, useActions } from "./parts";
 import { searched } from "./search";
@@ -120,7 +120,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
     const selected = get(latest(), "ui.sel");
     if (selected === "" || selected === main.marks.selected) return;
     const is = framesOf(main.model, selected);
-    main.marks.set({ selected, cursor: matching(main.model, windows.get(main)!, is)[0] ?? main.marks.cursor });
+    main.marks.set({ selected, cursor: widestOf(main.model, windows.get(main)!, is) ?? main.marks.cursor });
   }, [main, get(state, "ui.sel")]);
 
   const zoomTo = (way: string[]) => go(put(latest(), "root", way.join(";")));
@@ -129,12 +129,13 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
     s.marks.set({ cursor: p, selected });
     drift(put(latest(), "ui.sel", selected));
   };
-  const hits = useMemo(() => (search.wanted ? matching(main.model, windows.get(main)!, search.wanted) : []), [main, search.wanted]);
+  const hits = useMemo(() => search.wanted && new Matches(main.model, windows.get(main)!, search.wanted), [main, search.wanted]);
   const step = (d: number) => {
-    if (hits.length === 0) return;
+    const places = hits?.places() ?? [];
+    if (places.length === 0) return;
     const c = main.marks.cursor;
-    const now = hits.findIndex((p) => same(p, c));
-    select(main, hits[now < 0 ? (d > 0 ? 0 : hits.length - 1) : (now + d + hits.length) % hits.length]);
+    const now = places.findIndex((p) => same(p, c));
+    select(main, places[now < 0 ? (d > 0 ? 0 : places.length - 1) : (now + d + places.length) % places.length]);
   };
   const keys: Keys = {
     n: () => step(1),
@@ -164,7 +165,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
     <div class="with-panel beside">
       <div class="main">
         <div class="tools">
-          <SearchBox search={search} at={-1} hits={hits.length} onStep={step} />
+          <SearchBox search={search} at={-1} hits={hits?.count ?? 0} onStep={step} />
           <div class="group">
             <Toggle on onClick={() => go(put(put(latest(), "ui.side", ""), "ui.scale", ""))} title="one flame graph, colored by change">Side by side</Toggle>
             <Choice label="Width" value={common ? "common" : "own"} options={[["own", "each its own total"], ["common", "one scale for both"]]} onChange={(v) => go(put(latest(), "ui.scale", v === "common" ? v : ""))} />

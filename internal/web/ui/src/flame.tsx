@@ -7,7 +7,7 @@ import { ColorMode, Palette, colorOf, originNames } from "./colors";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks, useMark } from "./marks";
 import {
-  Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, matchedValue, matching, nameAt, parentOf, windowOf,
+  Matches, Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, matchedValue, nameAt, parentOf, widestOf, windowOf,
 } from "./model";
 import { FlameCanvas } from "./canvas";
 import { useFlagged } from "./advice";
@@ -82,7 +82,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   const mode = (get(state, "ui.color") || (model.compares ? "change" : "origin")) as ColorMode;
 
   const search = useSearch(model, w);
-  const hits = useMemo(() => (search.wanted ? matching(model, w, search.wanted) : []), [model, w, search.wanted]);
+  const hits = useMemo(() => search.wanted && new Matches(model, w, search.wanted), [model, w, search.wanted]);
   const flagged = useFlagged(model);
   const at = useRef(-1); // keys come faster than the page is made anew
   useEffect(() => setMatch((at.current = -1)), [search.wanted]);
@@ -90,7 +90,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   useLayoutEffect(() => {
     const selected = get(latest(), "ui.sel");
     if (selected === marks.selected) return;
-    marks.set({ selected, cursor: matching(model, w, framesOf(model, selected))[0] ?? marks.cursor });
+    marks.set({ selected, cursor: widestOf(model, w, framesOf(model, selected)) ?? marks.cursor });
   }, [model, get(state, "ui.sel")]);
 
   const above: FlameStep[] = [...(data.path ?? [])];
@@ -114,14 +114,14 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     drift(put(latest(), "ui.sel", selected));
   };
   const step = (d: number) => {
-    if (hits.length === 0) return;
-    const next = (at.current + d + hits.length) % hits.length;
+    if (!hits?.count) return;
+    const next = (at.current + d + hits.count) % hits.count;
     setMatch((at.current = next));
-    select(hits[next]);
+    select(hits.places()[next]);
   };
   // From where the cursor is, which may have moved since.
   const advised = (d: number) => {
-    const places = flagged ? matching(model, w, flagged.frames) : [];
+    const places = flagged ? new Matches(model, w, flagged.frames).places() : [];
     if (places.length === 0) return;
     const now = places.findIndex((p) => p.row === marks.cursor?.row && p.i === marks.cursor.i);
     select(places[now < 0 ? (d > 0 ? 0 : places.length - 1) : (now + d + places.length) % places.length]);
@@ -168,7 +168,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     <div class="with-panel">
       <div class="main">
         <div class="tools">
-          <SearchBox search={search} at={match} hits={hits.length} onStep={step} />
+          <SearchBox search={search} at={match} hits={hits?.count ?? 0} onStep={step} />
           <div class="group">
             <Choice label="Color" value={mode} options={[
               ...(model.compares ? [["change", "change"] as [string, string]] : []),
@@ -295,21 +295,24 @@ export function useSearch(model: Model, w: Window): Found {
   const pairs = asked(app, "search", ["rx", q]);
   const { data, error, for: answered } = useAnswer<Search>(remote ? "/api/search" : "", pairs, 120);
   const current = answered === "/api/search" + queryString(pairs);
+  // Boxes stay marked for what was typed before until the next answer is there, so they are not marked again for each letter.
+  const marked = useMemo(() => {
+    if (!data) return undefined;
+    const found = new Set(data.names ?? []);
+    return { found, wanted: framesWhere(model, (name) => found.has(name)) };
+  }, [data, model]);
   return useMemo(() => {
     const none = { q, wanted: undefined, found: [], text: "", title: "", bad: "", known: false };
     if (q === "") return none;
     if (app.api.embedded) return searchHere(model, w, q);
     if (error) return { ...none, bad: error.message };
-    if (!data) return none;
-    const names = new Set(data.names ?? []);
-    const wanted = framesWhere(model, (name) => names.has(name));
+    if (!data || !marked) return none;
     return {
-      q, wanted, found: names, bad: "", known: current,
-      // Boxes may stay marked for what was typed before, but a number must not.
+      ...marked, q, bad: "", known: current,
       text: current ? `${percent(data.value, data.total)} matched` : "",
       title: `${count(data.count)} ${data.count === 1 ? "function" : "functions"}`,
     };
-  }, [q, data, error, current, model, w]);
+  }, [q, data, marked, error, current, model, w]);
 }
 
 function searchHere(model: Model, w: Window, q: string): Found {

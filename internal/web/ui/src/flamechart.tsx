@@ -13,7 +13,7 @@ import { busyCores, count, many, percent, short, shortCores, value } from "./for
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks } from "./marks";
 import { Item, itemsFor } from "./menu";
-import { Model, Place, Row, Window, depth, frameAt, framesWhere, matchedValue, matching, nameAt, parentOf } from "./model";
+import { Matches, Model, Place, Row, Window, depth, frameAt, framesWhere, matchedValue, nameAt, parentOf } from "./model";
 import { functionOf } from "./names";
 import { Detail, Panel } from "./panel";
 import { Message, Nothing, Notes, Problem, Remark, useActions } from "./parts";
@@ -345,7 +345,7 @@ function useLocalSearch(lanes: Lane[], w: Window, functions: number): Found {
     lanes.forEach(({ marks: { model } }, k) => {
       const wanted = framesWhere(model, (name) => rx.test(name)).fill(0, functions);
       out.wanted.push(wanted);
-      for (const p of matching(model, w, wanted)) out.hits.push([k, p]);
+      for (const p of new Matches(model, w, wanted).places()) out.hits.push([k, p]);
       out.value += matchedValue(model, w, wanted);
     });
     return out;

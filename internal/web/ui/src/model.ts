@@ -239,16 +239,40 @@ export function depth(m: Model, w: Window): number {
   return row - w.top.row + 1;
 }
 
-/** matching returns the places in a window whose frame is wanted, widest first. */
-export function matching(m: Model, w: Window, wanted: Uint8Array): Place[] {
-  const out: Place[] = [];
-  for (let row = w.top.row; row < m.rows.length; row++) {
-    const r = m.rows[row];
-    for (let i = from(r, w.x0); i < r.n && r.x[i] < w.x1; i++) {
-      if (r.frame[i] >= 0 && wanted[r.frame[i]]) out.push({ row, i });
+/** Matches are the places in a window whose frame is wanted. Whoever types wants to know how many there are; who steps through them, where. */
+export class Matches {
+  readonly count: number;
+  private sorted: Place[] | undefined;
+
+  constructor(private readonly model: Model, private readonly window: Window, private readonly wanted: Uint8Array) {
+    let n = 0;
+    this.each(() => n++);
+    this.count = n;
+  }
+
+  /** places returns them, the widest first. */
+  places(): Place[] {
+    if (this.sorted) return this.sorted;
+    const out: Place[] = [];
+    const { rows } = this.model;
+    this.each((row, i) => out.push({ row, i }));
+    return (this.sorted = out.sort((a, b) => rows[b.row].w[b.i] - rows[a.row].w[a.i] || a.row - b.row || a.i - b.i));
+  }
+
+  private each(visit: (row: number, i: number) => void): void {
+    const { rows } = this.model;
+    for (let row = this.window.top.row; row < rows.length; row++) {
+      const r = rows[row];
+      for (let i = from(r, this.window.x0); i < r.n && r.x[i] < this.window.x1; i++) {
+        if (r.frame[i] >= 0 && this.wanted[r.frame[i]]) visit(row, i);
+      }
     }
   }
-  return out.sort((a, b) => m.rows[b.row].w[b.i] - m.rows[a.row].w[a.i] || a.row - b.row || a.i - b.i);
+}
+
+/** widestOf returns the widest place in a window whose frame is wanted. */
+export function widestOf(m: Model, w: Window, wanted: Uint8Array): Place | undefined {
+  return new Matches(m, w, wanted).places()[0];
 }
 
 /** matchedValue adds up the outermost wanted nodes of a window, so that nothing counts twice. */
