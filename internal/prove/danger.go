@@ -57,6 +57,9 @@ func (s *side) name() string { return s.version.Dir }
 
 // ownImports returns the packages of the same module that a package depends on.
 func ownImports(ctx context.Context, s *side) ([]string, error) {
+	if !importsModules(s.pkg) {
+		return nil, nil // which saves a go command
+	}
 	out, err := s.goIn().Run(ctx, "list", "-deps", "-json=ImportPath,Module,Standard", ".")
 	if err != nil {
 		return nil, fmt.Errorf("listing the imports of %s: %w", s.pkg.PkgPath, err)
@@ -77,6 +80,16 @@ func ownImports(ctx context.Context, s *side) ([]string, error) {
 			paths = append(paths, p.ImportPath)
 		}
 	}
+}
+
+// importsModules reports whether a package imports others than those of the standard library, which import no module.
+func importsModules(p *packages.Package) bool {
+	for _, imported := range p.Imports {
+		if imported.Module != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *danger) read(p *packages.Package, version string) {
