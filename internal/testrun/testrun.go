@@ -13,8 +13,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 )
+
+// Tests make much garbage and keep little. With a heap that may grow more, those of some packages take a third less CPU time. Programs that
+// they run collect as usual, and so does hone, which sets this for itself.
+func init() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
 
 // Live leaves a test out of plain runs. The reason says what takes so long.
 func Live(t testing.TB, reason string) {
