@@ -29,6 +29,9 @@ func TestSameCode(t *testing.T) {
 		if r := c.Rows[0]; (r.Verdict == report.Same) != same || (r.Words == "same code") != same || r.SameCode != same || said != same || *r.Change < 0.2 {
 			t.Errorf("%v: %+v, %v", same, r, c.Notes)
 		}
+		if mean := c.Means[0].Change; (mean == 0) != same {
+			t.Errorf("%v: the geometric mean of time has changed by %g", same, mean)
+		}
 		if want := map[bool]int{false: 2, true: 1}[same]; worse != want {
 			t.Errorf("%v: %d rows are worse, want %d", same, worse, want)
 		}

@@ -113,7 +113,7 @@ func Close(c *report.Compare) {
 func Discoveries(rows []report.CompareRow) {
 	byWhat := map[report.Dimension][]int{}
 	for i, r := range rows {
-		if r.P != nil {
+		if r.P != nil && !r.SameCode {
 			byWhat[r.What] = append(byWhat[r.What], i)
 		}
 	}
@@ -133,7 +133,7 @@ func Discoveries(rows []report.CompareRow) {
 	}
 }
 
-// means returns the geometric means over rows that have values on both sides.
+// means returns the geometric means over rows that have values on both sides. Where the code is the same, nothing has changed.
 func means(rows []report.CompareRow) []report.CompareMean {
 	byWhat := map[report.Dimension][]float64{}
 	var order []report.Dimension
@@ -142,7 +142,11 @@ func means(rows []report.CompareRow) []report.CompareMean {
 			if byWhat[r.What] == nil {
 				order = append(order, r.What)
 			}
-			byWhat[r.What] = append(byWhat[r.What], r.Ratio)
+			ratio := r.Ratio
+			if r.SameCode {
+				ratio = 1
+			}
+			byWhat[r.What] = append(byWhat[r.What], ratio)
 		}
 	}
 	var out []report.CompareMean
