@@ -120,7 +120,7 @@ func TestPageTopByKeys(t *testing.T) {
 		t.Errorf("the arrow leads from the search to %q", got)
 	}
 	p.key(kb.Enter)
-	p.wait(`new URLSearchParams(location.search).get("ui.sel")?.includes("mallocgc")`)
+	p.wait(`(new URLSearchParams(location.search).get("ui.sel") ?? "").includes("mallocgc")`)
 	p.search()
 	p.key(kb.Escape)
 	p.wait(`new URLSearchParams(location.search).get("ui.q") === "mallocgc" && document.activeElement.type !== "search"`)

@@ -56,11 +56,14 @@ var saved = (() => {
   var current = read();
   var listeners = /* @__PURE__ */ new Set();
   var later;
+  var unheard = false;
   function settle() {
     if (later === void 0) return;
     clearTimeout(later);
     later = void 0;
     history.replaceState(null, "", href(current));
+    if (!unheard) return;
+    unheard = false;
     for (const f of listeners) f();
   }
   window.addEventListener("pagehide", settle);
@@ -69,6 +72,7 @@ var saved = (() => {
     window.addEventListener(event, () => {
       clearTimeout(later);
       later = void 0;
+      unheard = false;
       current = read();
       for (const f of listeners) f();
     });

@@ -91,6 +91,7 @@ function read(): State {
 let current = read();
 const listeners = new Set<() => void>();
 let later: ReturnType<typeof setTimeout> | undefined; // while the URL is behind
+let unheard = false; // whether those who listen are behind, too
 
 /** state returns the state as it is now. What components were made with may be older by a moment, see drift. */
 export function state(): State {
@@ -102,18 +103,24 @@ export function subscribe(f: () => void): () => void {
   return () => listeners.delete(f);
 }
 
-/** go makes s the state. A step that one may want to undo is pushed; what follows the pointer or the typing is not. */
+/**
+ * go makes s the state. A step that one may want to undo is pushed; what follows the pointer or the typing is not, and the URL says it when that
+ * pauses: a new URL keeps the browser busy for longer than a frame.
+ */
 export function go(s: State, how: "push" | "replace" = "push"): void {
   const url = href(s);
   if (url === href(current)) return;
-  settle();
+  if (how === "push") {
+    settle();
+    history.pushState(null, "", url);
+  } else trail(pause);
   current = s;
-  if (how === "push") history.pushState(null, "", url);
-  else history.replaceState(null, "", url);
+  unheard = false;
   for (const f of listeners) f();
 }
 
 const moment = 120; // milliseconds; a key that is held down repeats sooner
+const pause = 400; // milliseconds; who types goes on sooner
 
 /**
  * drift makes s the state, and lets the URL and those who listen know a moment later. It is for what a key that is held
@@ -123,8 +130,14 @@ const moment = 120; // milliseconds; a key that is held down repeats sooner
 export function drift(s: State): void {
   if (href(s) === href(current)) return;
   current = s;
+  unheard = true;
+  trail(moment);
+}
+
+/** trail has the URL say what the state is after some milliseconds. */
+function trail(after: number): void {
   clearTimeout(later);
-  later = setTimeout(settle, moment);
+  later = setTimeout(settle, after);
 }
 
 /** settle has the URL say what the state is, if it does not yet. */
@@ -133,6 +146,8 @@ export function settle(): void {
   clearTimeout(later);
   later = undefined;
   history.replaceState(null, "", href(current));
+  if (!unheard) return;
+  unheard = false;
   for (const f of listeners) f();
 }
 
@@ -143,6 +158,7 @@ for (const event of inHash ? ["popstate", "hashchange"] : ["popstate"]) {
   window.addEventListener(event, () => {
     clearTimeout(later); // that was of another page
     later = undefined;
+    unheard = false;
     current = read();
     for (const f of listeners) f();
   });
