@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -59,17 +58,9 @@ func otherMetrics(t *testing.T, open func(*testing.T, func() time.Time) store.St
 		b.Functions = []profile.Function{{Name: "main"}}
 		b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: 0}}}}
 		b.Add([]uint32{0}, 0, slices.Repeat([]int64{value}, len(h.SampleTypes)))
-		b.Renumber()
-		made, err := b.Profile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var raw bytes.Buffer
-		if err := made.Write(&raw); err != nil {
-			t.Fatal(err)
-		}
+		raw := written(t, b)
 		start := f.Start.Add(time.Duration(at) * time.Second)
-		return &store.Upload{Service: service, Kind: kind, Start: start, End: start, Raw: raw.Bytes()}
+		return &store.Upload{Service: service, Kind: kind, Start: start, End: start, Raw: raw}
 	}
 	cpu, milli := profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, profile.ValueType{Type: "cpu", Unit: "milliseconds"}
 	samples, odd := profile.ValueType{Type: "samples", Unit: "count"}, profile.ValueType{Type: "cpu", Unit: "count"}
@@ -102,7 +93,7 @@ func otherMetrics(t *testing.T, open func(*testing.T, func() time.Time) store.St
 		{"another kind", "apart", "jobs", profile.ValueType{}, 1, "jobs", "1 profile of apart left out: the metrics are samples (count), and those of the other profiles jobs (count)"},
 		{"question about samples", `{service_name=~".*"}`, "cpu", samples, 2*f.Rounds*f.Instances + 22, "samples", ""},
 		{"question about milliseconds", `{service_name=~".*"}`, "cpu", milli, 1, "cpu", ""},
-		{"question about what nobody has", "text", "cpu", cpu, 0, "", ""},
+		{"question without a match", "text", "cpu", cpu, 0, "", ""},
 	} {
 		q := store.Query{Tenant: "main", Selector: mustSelect(t, tt.selector), Kind: tt.kind, From: f.Start, To: f.Start.Add(time.Hour), Metric: tt.metric}
 		p.ask(tt.name, q)

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -27,16 +26,8 @@ func restarts(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 		}
 		b.Add([]uint32{0}, 0, []int64{f, 1000 * f, 1, 1000})
 		b.Add([]uint32{1}, 0, []int64{g, 1000 * g, 1, 1000})
-		b.Renumber()
-		made, err := b.Profile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var raw bytes.Buffer
-		if err := made.Write(&raw); err != nil {
-			t.Fatal(err)
-		}
-		return &store.Upload{Service: service, Kind: "heap", Row: store.NewLabels(store.Label{Name: "pod", Value: pod}), Start: at, End: at, Counters: true, Raw: raw.Bytes()}
+		raw := written(t, b)
+		return &store.Upload{Service: service, Kind: "heap", Row: store.NewLabels(store.Label{Name: "pod", Value: pod}), Start: at, End: at, Counters: true, Raw: raw}
 	}
 	for service, from := range map[string]time.Time{"hour": midnight.Add(time.Minute), "hours": midnight.Add(57 * time.Minute), "days": midnight.Add(-3 * time.Minute)} {
 		var all []*store.Upload

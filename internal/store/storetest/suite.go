@@ -221,17 +221,9 @@ func oddKinds(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 		b := profile.NewBuilder(h)
 		b.Mappings = []profile.Mapping{{ID: 1, File: "/bin/odd", BuildID: "abc", Limit: 1 << 40}}
 		fill(b)
-		b.Renumber()
-		made, err := b.Profile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var raw bytes.Buffer
-		if err := made.Write(&raw); err != nil {
-			t.Fatal(err)
-		}
+		raw := written(t, b)
 		start := f.Start.Add(time.Duration(at) * time.Second)
-		return &store.Upload{Service: service, Kind: kind, Start: start, End: start.Add(time.Second), Raw: raw.Bytes()}
+		return &store.Upload{Service: service, Kind: kind, Start: start, End: start.Add(time.Second), Raw: raw}
 	}
 	addresses := func(b *profile.Builder) {
 		b.Locations = []profile.Location{{Address: 0x1234}, {Address: 0x5678, Mapping: profile.NoMapping}, {Address: 1 << 63}}
@@ -435,4 +427,19 @@ func Retention(t *testing.T, open func(t *testing.T, now func() time.Time) store
 	if left := p.entries("main", f); len(left) > 0 {
 		t.Errorf("%d profiles are left without a pin", len(left))
 	}
+}
+
+// written returns what was built, as a file.
+func written(t *testing.T, b *profile.Builder) []byte {
+	t.Helper()
+	b.Renumber()
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw bytes.Buffer
+	if err := p.Write(&raw); err != nil {
+		t.Fatal(err)
+	}
+	return raw.Bytes()
 }
