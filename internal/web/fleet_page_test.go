@@ -99,7 +99,7 @@ func TestPageFleet(t *testing.T) {
 	p := open(t, address+"/", 1280, 900)
 	p.url = address
 	p.visit("/")
-	if got := p.text(".services tbody"); !strings.Contains(got, "service-0") || !strings.Contains(got, "service-2") || !strings.Contains(got, "v0, v1") { // both ran in the last step, so nobody knows yet
+	if got := p.text(".services tbody"); !strings.Contains(got, "service-0") || !strings.Contains(got, "service-2") || !strings.Contains(got, "v0, v1") { // both ran in the last step
 		t.Errorf("the services are %q", got)
 	}
 	if n := eval[int](p, `document.querySelectorAll(".spark path").length`); n != 12 {

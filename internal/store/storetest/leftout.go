@@ -65,7 +65,7 @@ func otherMetrics(t *testing.T, open func(*testing.T, func() time.Time) store.St
 	cpu, milli := profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, profile.ValueType{Type: "cpu", Unit: "milliseconds"}
 	samples, odd := profile.ValueType{Type: "samples", Unit: "count"}, profile.ValueType{Type: "cpu", Unit: "count"}
 	inuse := profile.ValueType{Type: "inuse_space", Unit: "bytes"}
-	for i := range 20 { // more than those that have the time
+	for i := range 20 { // more than there is time for
 		p.add("main", upload("service-0", "cpu", i, profile.Header{SampleTypes: []profile.ValueType{samples}}, 3))
 	}
 	p.add("main",
