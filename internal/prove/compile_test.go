@@ -13,7 +13,8 @@ import (
 )
 
 // TestCompilesOnce checks that with an empty build cache, the standard library is compiled once for each kind of build: to load the packages,
-// for tests with the race detector, and for the workers. Several go commands that run at the same time do not wait for each other.
+// for tests with the race detector, and for the workers; and the worker, of which three are built, once for all of them. Several go commands that
+// run at the same time do not wait for each other.
 func TestCompilesOnce(t *testing.T) {
 	testrun.Nightly(t, "compiles the standard library three times")
 	if runtime.GOOS == "windows" {
@@ -22,7 +23,7 @@ func TestCompilesOnce(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "compiled")
 	counter := filepath.Join(dir, "count")
-	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n*/compile*-V=full*) ;;\n*/compile*' -p runtime '*) echo \"$*\" >>'%s' ;;\nesac\nexec \"$@\"\n", log)
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\n*/compile*-V=full*) ;;\n*/compile*' -p runtime '* | */compile*' -p example.com/once/'*'_worker '*) echo \"$*\" >>'%s' ;;\nesac\nexec \"$@\"\n", log)
 	if err := os.WriteFile(counter, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +54,19 @@ func TestCompilesOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	race, other := 0, 0
+	race, other, workers := 0, 0, 0
 	for line := range strings.Lines(string(text)) {
-		if strings.Contains(line, " -race ") {
+		switch {
+		case strings.Contains(line, "_worker "):
+			workers++
+		case strings.Contains(line, " -race "):
 			race++
-		} else {
+		default:
 			other++
 		}
+	}
+	if workers != 1 {
+		t.Errorf("the worker was compiled %d times", workers)
 	}
 	if race > 1 || other != 2 {
 		t.Errorf("package runtime was compiled %d times with -race and %d times without, want 1 and 2", race, other)

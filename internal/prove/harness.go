@@ -7,7 +7,6 @@ import (
 	"embed"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -31,15 +30,24 @@ import (
 var workerFiles embed.FS
 
 const (
-	// workerFolder is where the worker is in the overlay, below the package that is compared. It is no package of the standard library: the
-	// go command lets nothing be added to a toolchain that it fetched, and finds no package there before Go 1.26.8.
+	// workerFolder is where the worker is in the overlay; see workerPlace. It is no package of the standard library: the go command lets nothing be
+	// added to a toolchain that it fetched, and finds no package there before Go 1.26.8.
 	workerFolder = "zz_hone_worker"
 	workerSource = "github.com/hone-perf/hone/internal/prove/worker"
 	addedFile    = "zz_hone_prove"
 )
 
-// workerPath is the import path of the worker of a side.
-func (v *side) workerPath() string { return v.pkg.PkgPath + "/" + workerFolder }
+// workerPlace returns the import path of the worker of a side, and its folder. It is in the folder of the version, so that it is compiled once for
+// all packages that are compared; and where that is not a part of their module, below the package itself.
+func (v *side) workerPlace() (path, dir string) {
+	path, dir = v.pkg.PkgPath, v.dir
+	if m := v.pkg.Module; m != nil && v.root() != "" {
+		if rel, err := filepath.Rel(m.Dir, v.version.Dir); err == nil && filepath.IsLocal(rel) {
+			path, dir = v.root(), v.version.Dir
+		}
+	}
+	return path + "/" + workerFolder, filepath.Join(dir, workerFolder)
+}
 
 // A block is a piece of code with a counter.
 type block struct {
@@ -90,13 +98,28 @@ func workerFlags(about gocmd.About) []string {
 	return flags
 }
 
-// compileImports compiles what workers import, before several of them are built at the same time; see compile.
-func (v *side) compileImports(ctx context.Context) error {
+// compileImports compiles what workers import, before several of them are built at the same time; see compile. The files of that are put into work.
+func (s *surface) compileImports(ctx context.Context, v *side, work string) error {
 	about, err := v.about(ctx)
 	if err != nil {
 		return err
 	}
-	imports := map[string]bool{"testing": true, "testing/internal/testdeps": true} // go test adds them
+	replace, err := newReplacing(work)
+	if err != nil {
+		return err
+	}
+	if err := v.addWorker(replace.put); err != nil {
+		return err
+	}
+	overlay, err := replace.write()
+	if err != nil {
+		return err
+	}
+	place, _ := v.workerPlace()
+	imports := map[string]bool{"testing": true, "testing/internal/testdeps": true, place: true} // go test adds the first two
+	if s.web() {
+		imports[place+"/web"] = true
+	}
 	add := func(f *ast.File) {
 		for _, i := range f.Imports {
 			if name, err := strconv.Unquote(i.Path.Value); err == nil && name != "C" && !strings.HasPrefix(name, workerSource) {
@@ -109,25 +132,7 @@ func (v *side) compileImports(ctx context.Context) error {
 			add(f)
 		}
 	}
-	list, err := workerFiles.ReadDir("worker")
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if e.IsDir() {
-			continue
-		}
-		text, err := workerFiles.ReadFile(path.Join("worker", e.Name()))
-		if err != nil {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), e.Name(), text, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		add(f)
-	}
-	return compile(ctx, v.goIn(), append(workerFlags(about), slices.Sorted(maps.Keys(imports))...)...)
+	return compile(ctx, v.goIn(), slices.Concat(workerFlags(about), []string{"-overlay=" + overlay}, slices.Sorted(maps.Keys(imports)))...)
 }
 
 // build builds the worker of a side, into work. It leaves the functions out that do not compile, and returns their numbers.
@@ -136,20 +141,15 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 	if runtime.GOOS == "windows" {
 		out.file += ".exe"
 	}
-	if err := os.MkdirAll(work, 0o755); err != nil {
-		return nil, nil, err
-	}
 	about, err := v.about(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	replace := gocmd.Overlay{}
-	put := func(at, text string) error {
-		file := filepath.Join(work, fmt.Sprintf("%d_%s", len(replace), filepath.Base(at)))
-		replace[at] = file
-		return os.WriteFile(file, []byte(text), 0o600)
+	replace, err := newReplacing(work)
+	if err != nil {
+		return nil, nil, err
 	}
-	if err := v.addWorker(put); err != nil {
+	if err := v.addWorker(replace.put); err != nil {
 		return nil, nil, err
 	}
 	files, err := filepath.Glob(filepath.Join(v.dir, "*_test.go"))
@@ -157,7 +157,7 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		return nil, nil, err
 	}
 	for _, f := range files {
-		replace[f] = "" // the tests have a time of their own
+		replace.files[f] = "" // the tests have a time of their own
 	}
 	for _, f := range v.pkg.Syntax {
 		name := v.pkg.Fset.File(f.Pos()).Name()
@@ -165,15 +165,15 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		if strings.HasSuffix(name, "_test.go") || filepath.Dir(name) != v.dir || err != nil || usesC(f) {
 			continue
 		}
-		if err := put(name, strings.Repeat("\n", at.lines)+string(out.instrument(v, f, text, s.guard(v)))); err != nil {
+		if err := replace.put(name, strings.Repeat("\n", at.lines)+string(out.instrument(v, f, text, s.guard(v)))); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := s.countAway(v, out, put); err != nil {
+	if err := s.countAway(v, out, replace.put); err != nil {
 		return nil, nil, err
 	}
 	clause := "package " + v.pkg.Types.Name() + "\n\n"
-	if err := put(filepath.Join(v.dir, addedFile+".go"), clause+fmt.Sprintf("var honeCover [%d]uint8\n\nvar honeRefuse = func() {}\n", len(out.blocks)+1)); err != nil {
+	if err := replace.put(filepath.Join(v.dir, addedFile+".go"), clause+fmt.Sprintf("var honeCover [%d]uint8\n\nvar honeRefuse = func() {}\n", len(out.blocks)+1)); err != nil {
 		return nil, nil, err
 	}
 	// What a program is linked with may be an answer of it.
@@ -183,14 +183,14 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 	linker := at.flags()
 	for range 5 {
 		text, lines := s.table(v, left)
-		if err := put(filepath.Join(v.dir, addedFile+"_test.go"), clause+text); err != nil {
+		if err := replace.put(filepath.Join(v.dir, addedFile+"_test.go"), clause+text); err != nil {
 			return nil, nil, err
 		}
-		file := filepath.Join(work, "overlay.json")
-		if err := replace.Write(file); err != nil {
+		overlay, err := replace.write()
+		if err != nil {
 			return nil, nil, err
 		}
-		_, err = v.goIn().Run(ctx, slices.Concat(args, []string{"-ldflags=" + strings.TrimSpace(linker+" "+ldflags), "-overlay=" + file, "-o", out.file, "."})...)
+		_, err = v.goIn().Run(ctx, slices.Concat(args, []string{"-ldflags=" + strings.TrimSpace(linker+" "+ldflags), "-overlay=" + overlay, "-o", out.file, "."})...)
 		if err == nil {
 			return out, left, nil
 		}
@@ -205,6 +205,28 @@ func (s *surface) build(ctx context.Context, v *side, work string, at layout) (*
 		left = append(left, bad...)
 	}
 	return nil, nil, fmt.Errorf("building the worker of %s: too little of it compiles", v.version.Name)
+}
+
+// A replacing puts files into an overlay.
+type replacing struct {
+	work  string // where they are
+	files gocmd.Overlay
+}
+
+func newReplacing(work string) (*replacing, error) {
+	return &replacing{work, gocmd.Overlay{}}, os.MkdirAll(work, 0o755)
+}
+
+func (r *replacing) put(at, text string) error {
+	file := filepath.Join(r.work, fmt.Sprintf("%d_%s", len(r.files), filepath.Base(at)))
+	r.files[at] = file
+	return os.WriteFile(file, []byte(text), 0o600)
+}
+
+// write returns the file that -overlay can name.
+func (r *replacing) write() (string, error) {
+	file := filepath.Join(r.work, "overlay.json")
+	return file, r.files.Write(file)
 }
 
 // countAway puts counters into the package that this one is called for.
@@ -245,6 +267,7 @@ func badEntries(text string, lines map[int]int) []int {
 
 // addWorker adds the sources of the worker to an overlay.
 func (v *side) addWorker(put func(at, text string) error) error {
+	place, folder := v.workerPlace()
 	for _, dir := range []string{"worker", "worker/web"} {
 		list, err := workerFiles.ReadDir(dir)
 		if err != nil {
@@ -258,8 +281,8 @@ func (v *side) addWorker(put func(at, text string) error) error {
 			if err != nil {
 				return err
 			}
-			at := filepath.Join(v.dir, workerFolder, filepath.FromSlash(strings.TrimPrefix(dir, "worker")), e.Name())
-			if err := put(at, v.workerText(string(text))); err != nil {
+			at := filepath.Join(folder, filepath.FromSlash(strings.TrimPrefix(dir, "worker")), e.Name())
+			if err := put(at, workerText(string(text), place)); err != nil {
 				return err
 			}
 		}
@@ -268,9 +291,9 @@ func (v *side) addWorker(put func(at, text string) error) error {
 }
 
 // workerText makes a file of the worker one of the module, whose go.mod may name an older language.
-func (v *side) workerText(text string) string {
+func workerText(text, place string) string {
 	const language = "go1.22"
-	text = strings.ReplaceAll(text, strconv.Quote(workerSource), strconv.Quote(v.workerPath()))
+	text = strings.ReplaceAll(text, strconv.Quote(workerSource), strconv.Quote(place))
 	if rest, ok := strings.CutPrefix(text, "//go:build "); ok {
 		condition, rest, _ := strings.Cut(rest, "\n")
 		return fmt.Sprintf("//go:build %s && (%s)\n%s", language, condition, rest)
@@ -330,7 +353,7 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 		line("Away: honeaway.HoneCover[:],")
 	}
 	line("Source: %s,", s.source(v))
-	web := s.new.pkg.Imports["net/http"] != nil || s.old.pkg.Imports["net/http"] != nil
+	web := s.web()
 	if web {
 		line("Makers: []worker.Maker{web.Make},")
 		line("Shows: []worker.Show{web.Show},")
@@ -338,10 +361,11 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 	line("})")
 	line("}")
 
+	place, _ := v.workerPlace()
 	var head strings.Builder
-	head.WriteString("import (\n\"reflect\"\n\"testing\"\n\nworker " + strconv.Quote(v.workerPath()) + "\n")
+	head.WriteString("import (\n\"reflect\"\n\"testing\"\n\nworker " + strconv.Quote(place) + "\n")
 	if web {
-		head.WriteString("web " + strconv.Quote(v.workerPath()+"/web") + "\n")
+		head.WriteString("web " + strconv.Quote(place+"/web") + "\n")
 	}
 	if s.called != nil {
 		path := s.called.new.pkg.PkgPath
@@ -367,6 +391,11 @@ func (s *surface) table(v *side, left []int) (string, map[int]int) {
 		lines[before+at+1] = id
 	}
 	return head.String() + body.String(), lines
+}
+
+// web reports whether workers make requests and show answers of net/http.
+func (s *surface) web() bool {
+	return s.new.pkg.Imports["net/http"] != nil || s.old.pkg.Imports["net/http"] != nil
 }
 
 // source writes what a worker has to know of the source of its version.

@@ -299,8 +299,8 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 		return nil, nil
 	}
 	opt.Say("building both versions of " + s.new.pkg.PkgPath)
-	if r.change.first("workers") {
-		if err := s.old.compileImports(ctx); err != nil {
+	if place, _ := s.old.workerPlace(); r.change.first("worker " + place) {
+		if err := s.compileImports(ctx, s.old, work(0)+"-imports"); err != nil {
 			return nil, err
 		}
 	}
