@@ -159,7 +159,7 @@ func TestFixesOf(t *testing.T) {
 // TestRunOnBusyMachine holds that the loop is finished where there is less time than planned, as on a machine that is busy with other
 // things: a patch is proven and kept, all steps are there, and it is said that it takes longer.
 func TestRunOnBusyMachine(t *testing.T) {
-	testrun.Live(t, "goes through all of hone")
+	testrun.Nightly(t, "goes through all of hone, and compiles net/http with the race detector; pages of TestScript do each step")
 	var said []string
 	got, err := Run(t.Context(), Options{Dir: t.TempDir(), Note: func(text string) { said = append(said, text) }, usual: time.Second, load: 2 * time.Second})
 	if err != nil {

@@ -62,7 +62,7 @@ var variants = []variant{
 	{"trimmed", false, nil, []string{"-trimpath"}},
 	{"trimmed-stripped", false, nil, []string{"-trimpath", "-ldflags=-s -w"}},
 	{"pie", false, nil, []string{"-buildmode=pie"}},
-	{"darwin", false, []string{"GOOS=darwin", "GOARCH=arm64"}, nil},
+	{"darwin", true, []string{"GOOS=darwin", "GOARCH=arm64"}, nil},
 	{"darwin-stripped", true, []string{"GOOS=darwin", "GOARCH=arm64"}, []string{"-ldflags=-s"}},
 	{"windows", false, []string{"GOOS=windows", "GOARCH=amd64"}, nil},
 	{"windows-stripped", false, []string{"GOOS=windows", "GOARCH=amd64"}, []string{"-ldflags=-s"}},

@@ -30,7 +30,6 @@ var engine = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(dir, "chdb")
 	build := exec.Command("go", "build", "-o", program, ".")
 	build.Dir = filepath.Join("..", "..", "..", "tools", "chdb")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("building tools/chdb: %w\n%s", err, out)
 	}
