@@ -73,140 +73,198 @@ func (y *trial) gains() {
 		return
 	}
 	if len(rows) == 0 {
-		why := "no benchmark reaches it, and none could be generated"
-		if c := y.proof.Speed; c != nil && len(c.Identical) > 0 {
-			y.refuse(true, "no gain: the program is byte for byte the same; the compiler already does that")
-			return
-		}
-		if err := y.proof.Unpaced; err != nil {
-			why = fmt.Sprintf("speed could not be compared: %v", err)
-		}
-		y.refuse(false, "it is unknown whether it helps: %s", why)
+		y.unmeasured()
 		return
 	}
-	faster, undecided, lighter, slower := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*report.CompareRow{}
-	worth := map[string]bool{} // much faster
-	helps := false             // faster by as much as it has to be
-	var less, little, open, risky, heavier, held, most *report.CompareRow
-	gain := 0.0 // of most
-	var risks []*report.CompareRow
-	timed := false // some benchmark says for sure
-	holds := y.finding != nil && y.finding.Live
-	times, allocs, n, m := 0.0, 0.0, 0, 0
-	for i := range rows {
-		row := &rows[i]
-		name := row.Pkg + "." + row.Name
-		ratio := row.Ratio
-		if row.What == report.Throughput {
-			ratio = 1 / ratio
-		}
-		if row.Verdict == report.Undecided || math.IsInf(ratio, 0) || math.IsNaN(ratio) {
-			ratio = 1
-		}
-		ratio = max(ratio, 1e-3) // where nothing is left
-		counts := row.What.IsTime() || row.What.IsMemory() && (!holds || row.What == report.LiveHeap)
-		if row.Verdict == report.Better && counts && (most == nil || 1-ratio > gain) {
-			most, gain = row, 1-ratio
-		}
-		switch {
-		case row.What.IsTime():
-			times, n = times+math.Log(ratio), n+1
-			switch row.Verdict {
-			case report.Better:
-				faster[name], little = true, row
-				helps = helps || ratio <= 1-leastGain
-				if row.What != report.Throughput && row.Hi <= 1-leastForMore || row.What == report.Throughput && row.Lo >= 1+leastForMore {
-					worth[name] = true
-				}
-				timed = timed || row.What == report.CPUTime
-			case report.Worse:
-				slower[name] = row
-			case report.Same:
-				timed = timed || row.What == report.CPUTime
-			case report.Undecided:
-				open, undecided[name] = row, true
-				timed = timed || row.What == report.CPUTime && row.High != nil && row.Hi <= 1+maxRisk // that it takes no longer than it may
-				if row.What != report.Throughput && row.Hi > 1+maxRisk {
-					risks = append(risks, row)
-				}
-			}
-		case row.What.IsMemory():
-			lighter[name] = lighter[name] || row.What == report.Memory && row.Verdict == report.Better
-			if row.What == report.LiveHeap && (held == nil || row.Ratio < held.Ratio) {
-				held = row
-			}
-			if row.Verdict == report.Better && (!holds || row.What == report.LiveHeap) && (ratio <= 1-leastLoss || row.What == report.Allocations && row.Old-row.New > 0.5) {
-				allocs, m = allocs+math.Log(ratio), m+1
-				less = row
-			}
-		}
+	t := &told{
+		holds:  y.finding != nil && y.finding.Live,
+		faster: map[string]bool{}, undecided: map[string]bool{}, lighter: map[string]bool{}, worth: map[string]bool{}, slower: map[string]*report.CompareRow{},
 	}
 	for i := range rows {
-		row := &rows[i]
-		name := row.Pkg + "." + row.Name
-		switch {
-		case !row.What.IsMemory() || row.Verdict != report.Worse || row.Ratio < 1+leastLoss:
-		case worth[name], (faster[name] || undecided[name]) && len(worth) > 0: // a benchmark speaks for it in which it did show
-		case row.What == report.Allocations && lighter[name]: // more and smaller ones
-		default:
-			heavier = row
-		}
+		t.add(&rows[i])
 	}
-	for _, row := range risks {
-		// Beside one that says for sure, others need not; but those that run on one core alone vary so little that one which
-		// seems to take longer does so more often than not.
-		if !timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt {
-			risky = row
-		}
-	}
-	y.score = 1
-	if n > 0 {
-		y.score = math.Exp(times / float64(n))
-	}
-	if m > 0 {
-		y.score *= math.Exp(allocs / float64(m) / 4) // where times are close, allocations decide
-	}
-	if holds && less != nil && times < 0 && maxHi(slower) <= 1+maxRisk {
-		// A little longer in one benchmark is what all others are faster for, and so much less is in use.
-		for _, row := range slower {
-			y.costs = append(y.costs, "it takes a little longer in one benchmark: "+said(row))
-		}
-		clear(slower)
-	}
-	for name, row := range slower {
-		// Less than a hundredth is what code takes longer for lying elsewhere in memory, though nothing of it changed.
-		if len(faster) > 0 && times < 0 && row.What != report.Throughput && row.Ratio < 1+leastLoss && row.Hi <= 1+maxDoubt {
-			y.costs = append(y.costs, "it takes a little longer in one benchmark: "+said(row))
-			delete(slower, name)
-		}
-	}
+	t.weighMemory(rows)
+	t.weighRisks()
+	y.score = t.score()
+	y.costs = append(y.costs, t.littleSlower()...)
 	slices.Sort(y.costs)
 	switch {
-	case len(slower) > 0:
-		rows := slices.SortedFunc(maps.Values(slower), func(a, b *report.CompareRow) int {
-			return cmp.Or(cmp.Compare(b.New/b.Old, a.New/a.Old), cmp.Compare(a.Name, b.Name))
-		})
-		y.refuse(true, "slower: %s", said(rows[0]))
-	case heavier != nil:
-		y.refuse(true, "it needs more memory and is hardly or not faster: %s", said(heavier))
-	case (helps || less != nil) && gain < y.least-1e-9:
-		y.tooLittle(most, gain, open)
-	case helps, len(faster) > 0 && less != nil:
-	case less != nil && risky != nil:
-		y.refuse(false, "it allocates less, but there was too little time to see whether it is slower: %s", said(risky))
+	case len(t.slower) > 0:
+		y.refuse(true, "slower: %s", said(t.slowest()))
+	case t.heavier != nil:
+		y.refuse(true, "it needs more memory and is hardly or not faster: %s", said(t.heavier))
+	case (t.helps || t.less != nil) && t.gain < y.least-1e-9:
+		y.tooLittle(t.most, t.gain, t.open)
+	case t.helps, len(t.faster) > 0 && t.less != nil:
+	case t.less != nil && t.risky != nil:
+		y.refuse(false, "it allocates less, but there was too little time to see whether it is slower: %s", said(t.risky))
 		y.try = moreEach
-	case less != nil:
-	case holds && held != nil: // what it was to save is what counts, whatever else got a little less
-		y.refuse(held.Verdict != report.Undecided, "no gain: %s", said(held))
-	case little != nil:
-		y.refuse(open == nil, "it gains little: %s", said(little))
-	case open != nil:
-		y.refuse(false, "there was too little time to see whether it helps: %s", said(open))
+	case t.less != nil:
+	case t.holds && t.held != nil: // what it was to save is what counts, whatever else got a little less
+		y.refuse(t.held.Verdict != report.Undecided, "no gain: %s", said(t.held))
+	case t.little != nil:
+		y.refuse(t.open == nil, "it gains little: %s", said(t.little))
+	case t.open != nil:
+		y.refuse(false, "there was too little time to see whether it helps: %s", said(t.open))
 		y.try = moreEach
 	default:
 		y.refuse(true, "no gain: %s", said(&rows[0]))
 	}
 }
+
+// unmeasured refuses a patch of which no benchmark says anything.
+func (y *trial) unmeasured() {
+	if c := y.proof.Speed; c != nil && len(c.Identical) > 0 {
+		y.refuse(true, "no gain: the program is byte for byte the same; the compiler already does that")
+		return
+	}
+	why := "no benchmark reaches it, and none could be generated"
+	if err := y.proof.Unpaced; err != nil {
+		why = fmt.Sprintf("speed could not be compared: %v", err)
+	}
+	y.refuse(false, "it is unknown whether it helps: %s", why)
+}
+
+// A told is what benchmarks tell of a patch. Maps are by the name of the benchmark.
+type told struct {
+	holds bool // the patch is for less of the heap to be in use
+
+	faster, undecided map[string]bool
+	worth             map[string]bool // much faster
+	slower            map[string]*report.CompareRow
+	lighter           map[string]bool // fewer bytes are allocated
+
+	helps bool // faster by as much as it has to be
+	timed bool // some benchmark says for sure
+
+	most                                     *report.CompareRow // what gains most,
+	gain                                     float64            // which is how much
+	less, little, open, risky, heavier, held *report.CompareRow
+	risks                                    []*report.CompareRow
+
+	times, allocs float64 // sums of the logarithms of ratios,
+	n, m          int     // and of how many
+}
+
+// ratioOf returns by which factor the costs of a row changed, where that is known.
+func ratioOf(row *report.CompareRow) float64 {
+	ratio := row.Ratio
+	if row.What == report.Throughput {
+		ratio = 1 / ratio
+	}
+	if row.Verdict == report.Undecided || math.IsInf(ratio, 0) || math.IsNaN(ratio) {
+		ratio = 1
+	}
+	return max(ratio, 1e-3) // where nothing is left
+}
+
+// add adds what a row tells by itself.
+func (t *told) add(row *report.CompareRow) {
+	ratio := ratioOf(row)
+	counts := row.What.IsTime() || row.What.IsMemory() && (!t.holds || row.What == report.LiveHeap)
+	if row.Verdict == report.Better && counts && (t.most == nil || 1-ratio > t.gain) {
+		t.most, t.gain = row, 1-ratio
+	}
+	switch {
+	case row.What.IsTime():
+		t.times, t.n = t.times+math.Log(ratio), t.n+1
+		t.addTime(row, ratio)
+	case row.What.IsMemory():
+		name := nameOf(row)
+		t.lighter[name] = t.lighter[name] || row.What == report.Memory && row.Verdict == report.Better
+		if row.What == report.LiveHeap && (t.held == nil || row.Ratio < t.held.Ratio) {
+			t.held = row
+		}
+		if row.Verdict == report.Better && (!t.holds || row.What == report.LiveHeap) && (ratio <= 1-leastLoss || row.What == report.Allocations && row.Old-row.New > 0.5) {
+			t.allocs, t.m = t.allocs+math.Log(ratio), t.m+1
+			t.less = row
+		}
+	}
+}
+
+func (t *told) addTime(row *report.CompareRow, ratio float64) {
+	name := nameOf(row)
+	switch row.Verdict {
+	case report.Better:
+		t.faster[name], t.little = true, row
+		t.helps = t.helps || ratio <= 1-leastGain
+		if row.What != report.Throughput && row.Hi <= 1-leastForMore || row.What == report.Throughput && row.Lo >= 1+leastForMore {
+			t.worth[name] = true
+		}
+		t.timed = t.timed || row.What == report.CPUTime
+	case report.Worse:
+		t.slower[name] = row
+	case report.Same:
+		t.timed = t.timed || row.What == report.CPUTime
+	case report.Undecided:
+		t.open, t.undecided[name] = row, true
+		t.timed = t.timed || row.What == report.CPUTime && row.High != nil && row.Hi <= 1+maxRisk // that it takes no longer than it may
+		if row.What != report.Throughput && row.Hi > 1+maxRisk {
+			t.risks = append(t.risks, row)
+		}
+	}
+}
+
+// weighMemory finds what needs more memory with nothing to show for it.
+func (t *told) weighMemory(rows []report.CompareRow) {
+	for i := range rows {
+		row := &rows[i]
+		name := nameOf(row)
+		switch {
+		case !row.What.IsMemory() || row.Verdict != report.Worse || row.Ratio < 1+leastLoss:
+		case t.worth[name], (t.faster[name] || t.undecided[name]) && len(t.worth) > 0: // a benchmark speaks for it in which it did show
+		case row.What == report.Allocations && t.lighter[name]: // more and smaller ones
+		default:
+			t.heavier = row
+		}
+	}
+}
+
+// weighRisks finds what may take longer than it may. Beside a benchmark that says for sure, others need not; but those that run on one core alone
+// vary so little that one which seems to take longer does so more often than not.
+func (t *told) weighRisks() {
+	for _, row := range t.risks {
+		if !t.timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt {
+			t.risky = row
+		}
+	}
+}
+
+// score tells patches of one place apart: less is better.
+func (t *told) score() float64 {
+	score := 1.0
+	if t.n > 0 {
+		score = math.Exp(t.times / float64(t.n))
+	}
+	if t.m > 0 {
+		score *= math.Exp(t.allocs / float64(t.m) / 4) // where times are close, allocations decide
+	}
+	return score
+}
+
+// littleSlower takes out what is slower by no more than a patch may cost, and says what that is.
+func (t *told) littleSlower() (costs []string) {
+	// A little longer in one benchmark is what all others are faster for, and so much less is in use.
+	paid := t.holds && t.less != nil && t.times < 0 && maxHi(t.slower) <= 1+maxRisk
+	for name, row := range t.slower {
+		// Less than a hundredth is what code takes longer for lying elsewhere in memory, though nothing of it changed.
+		place := len(t.faster) > 0 && t.times < 0 && row.What != report.Throughput && row.Ratio < 1+leastLoss && row.Hi <= 1+maxDoubt
+		if paid || place {
+			costs = append(costs, "it takes a little longer in one benchmark: "+said(row))
+			delete(t.slower, name)
+		}
+	}
+	return costs
+}
+
+func (t *told) slowest() *report.CompareRow {
+	return slices.MinFunc(slices.Collect(maps.Values(t.slower)), func(a, b *report.CompareRow) int {
+		return cmp.Or(cmp.Compare(b.New/b.Old, a.New/a.Old), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// nameOf returns the name of a benchmark, with its package.
+func nameOf(row *report.CompareRow) string { return row.Pkg + "." + row.Name }
 
 // enough reports whether it is known while benchmarks run that a patch is not worth it: each of them ran once, and none allocates less where that
 // is all that the finding says, or one is slower for sure.
