@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -39,30 +40,34 @@ var downloads = []download{
 	{"markdown", ".md", "text/markdown; charset=utf-8", "", "markdown"},
 }
 
-// spanFiles are the formats with all spans of an execution trace.
-var spanFiles = map[string]struct {
+// A spanFile is a format with all spans of an execution trace.
+type spanFile struct {
 	ending, media string
 	format        traceview.SpanFormat
-}{
+}
+
+var spanFiles = map[string]spanFile{
 	"spans":    {".spans.csv", "text/csv; charset=utf-8", traceview.SpanCSV},
 	"parquet":  {".spans.parquet", "application/vnd.apache.parquet", traceview.SpanParquet},
 	"perfetto": {".spans.pftrace", "application/octet-stream", traceview.SpanPerfetto},
 }
 
+// A wanted is what a request for a file asks for.
+type wanted struct {
+	w     http.ResponseWriter
+	r     *http.Request
+	view  string                 // "" means the one of the format, or else the flame graph
+	whole *recording.Recording   // which the page shows
+	in    []*recording.Recording // with the profile that is picked in it
+	query query.Query
+	base  string // of the name of the file
+	kept  string // key of the answer in the cache; "" if it is not kept
+}
+
 // download sends a view as a file. The key view names the view.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query().Get("view")
-	u := *r.URL
-	pairs := strings.Split(u.RawQuery, "&")
-	others := pairs[:0]
-	for _, p := range pairs {
-		if !strings.HasPrefix(p, "view=") {
-			others = append(others, p)
-		}
-	}
-	u.RawQuery = strings.Join(others, "&")
-	r = r.Clone(r.Context())
-	r.URL = &u
+	r = withoutView(r)
 	q, in, err := s.query(r, "flame")
 	if err != nil {
 		fail(w, http.StatusBadRequest, err, "")
@@ -88,107 +93,124 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	whole := in[0]
-	if in, q, err = pickedFor(asked, in, q); err != nil {
+	d := &wanted{w: w, r: r, view: asked, whole: in[0], kept: kept}
+	if d.in, d.query, err = pickedFor(asked, in, q); err != nil {
 		fail(w, http.StatusUnprocessableEntity, err, "")
 		return
 	}
-	base := baseName(in[0].Ref)
+	d.base = baseName(d.in[0].Ref)
 	switch format {
 	case "hone":
-		if !whole.Whole() {
-			fail(w, http.StatusUnprocessableEntity, fmt.Errorf("%s is not a recording; the profile as loaded is a file", whole.Ref), "")
-			return
-		}
-		file := &attachment{w: w, name: base + ".hone", media: "application/octet-stream"}
-		if err := whole.PackTo(file); err != nil && !file.begun {
-			fail(w, http.StatusUnprocessableEntity, err, "")
-		} else if err != nil {
-			panic(http.ErrAbortHandler) // a file that looks whole must be whole
-		}
+		s.sendRecording(d)
 		return
 	case "pprof":
-		attach(w, base+".pb.gz", "application/octet-stream")
-		in[0].Profile.Write(w)
+		attach(w, d.base+".pb.gz", "application/octet-stream")
+		d.in[0].Profile.Write(w)
 		return
 	case "pprof-filtered":
-		p, _, err := calls.Apply(in[0].Profile, q.Steps, unit.Auto)
+		p, _, err := calls.Apply(d.in[0].Profile, d.query.Steps, unit.Auto)
 		if err != nil {
 			fail(w, http.StatusUnprocessableEntity, err, "")
 			return
 		}
-		attach(w, base+".filtered.pb.gz", "application/octet-stream")
+		attach(w, d.base+".filtered.pb.gz", "application/octet-stream")
 		p.Write(w)
 		return
-	}
-	if format == "html" {
-		q.Arg = ""
-		file := &attachment{w: w, name: base + ".html", media: "text/html; charset=utf-8"}
-		if err := WritePage(file, in, q, PageOptions{Version: s.opt.Version, First: first, Advice: s.adviser.found(whole)}); err != nil && !file.begun {
-			fail(w, statusOf(err), err, s.hintOf(err))
-		}
+	case "html":
+		d.query.Arg = ""
+		file := &attachment{w: w, name: d.base + ".html", media: "text/html; charset=utf-8"}
+		s.ended(file, WritePage(file, d.in, d.query, PageOptions{Version: s.opt.Version, First: first, Advice: s.adviser.found(d.whole)}))
 		return
 	}
 	if spans, ok := spanFiles[format]; ok {
-		if v, _ := views.Find("spans"); !v.Has(whole) {
-			fail(w, http.StatusUnprocessableEntity, fmt.Errorf("%s has no %s", whole.Ref, v.Part.Doc), "")
-			return
-		}
-		file := &attachment{w: w, name: base + spans.ending, media: spans.media}
-		if _, err := traceview.WriteSpans(file, spans.format, []*recording.Recording{whole}, q); err != nil && !file.begun {
-			fail(w, statusOf(err), err, s.hintOf(err))
-		} else if err != nil {
-			panic(http.ErrAbortHandler) // do not end an incomplete file as if it were complete
-		}
+		s.sendSpans(d, spans)
 		return
 	}
-	for _, d := range downloads {
-		if d.name != format {
-			continue
-		}
-		v, ok := views.Find(cmp.Or(d.view, asked, "flame"))
-		if !ok {
-			fail(w, http.StatusNotFound, fmt.Errorf("no such view: %s", asked), "")
-			return
-		}
-		rep, err := run(v, in, q)
-		if err != nil {
-			fail(w, statusOf(err), err, s.hintOf(err))
-			return
-		}
-		name := base + "." + v.Name + d.ending
-		if d.view != "" {
-			name = base + d.ending // the name of the recording says enough
-		}
-		written := render.Options{By: s.opt.By} // commands in a file are for a terminal
-		if format == "markdown" {
-			if rep, err = forTicket(v, in, q, rep, written); err != nil {
-				fail(w, statusOf(err), err, s.hintOf(err))
-				return
-			}
-		}
-		if kept != "" {
-			var body bytes.Buffer
-			zw := gzip.NewWriter(&body)
-			err := render.Write(&bounded{zw, mostAnswer}, d.format, rep, written)
-			if err = cmp.Or(err, zw.Close()); err != nil {
-				fail(w, http.StatusUnprocessableEntity, err, "")
-				return
-			}
-			s.cache.keep(kept, body.Bytes())
-			attach(w, name, d.media)
-			send(w, r, d.media, body.Bytes())
-			return
-		}
-		file := &attachment{w: w, name: name, media: d.media}
-		if err := render.Write(file, d.format, rep, written); err != nil && !file.begun {
-			fail(w, http.StatusUnprocessableEntity, err, "")
-		} else if err != nil {
-			panic(http.ErrAbortHandler) // a file that looks whole must be whole
-		}
+	i := slices.IndexFunc(downloads, func(f download) bool { return f.name == format })
+	if i < 0 {
+		fail(w, http.StatusNotFound, fmt.Errorf("no download in format %s", format), "")
 		return
 	}
-	fail(w, http.StatusNotFound, fmt.Errorf("no download in format %s", format), "")
+	s.sendView(d, downloads[i])
+}
+
+// withoutView returns a request without the key view, which is none of the query.
+func withoutView(r *http.Request) *http.Request {
+	pairs := slices.DeleteFunc(strings.Split(r.URL.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "view=") })
+	u := *r.URL
+	u.RawQuery = strings.Join(pairs, "&")
+	r = r.Clone(r.Context())
+	r.URL = &u
+	return r
+}
+
+// ended answers with what went wrong while a file was sent. One that has begun is cut off: a file that looks whole must be whole.
+func (s *Server) ended(file *attachment, err error) {
+	switch {
+	case err == nil:
+	case file.begun:
+		panic(http.ErrAbortHandler)
+	default:
+		fail(file.w, statusOf(err), err, s.hintOf(err))
+	}
+}
+
+func (s *Server) sendRecording(d *wanted) {
+	if !d.whole.Whole() {
+		fail(d.w, http.StatusUnprocessableEntity, fmt.Errorf("%s is not a recording; the profile as loaded is a file", d.whole.Ref), "")
+		return
+	}
+	file := &attachment{w: d.w, name: d.base + ".hone", media: "application/octet-stream"}
+	s.ended(file, d.whole.PackTo(file))
+}
+
+func (s *Server) sendSpans(d *wanted, spans spanFile) {
+	if v, _ := views.Find("spans"); !v.Has(d.whole) {
+		fail(d.w, http.StatusUnprocessableEntity, fmt.Errorf("%s has no %s", d.whole.Ref, v.Part.Doc), "")
+		return
+	}
+	file := &attachment{w: d.w, name: d.base + spans.ending, media: spans.media}
+	_, err := traceview.WriteSpans(file, spans.format, []*recording.Recording{d.whole}, d.query)
+	s.ended(file, err)
+}
+
+func (s *Server) sendView(d *wanted, as download) {
+	v, ok := views.Find(cmp.Or(as.view, d.view, "flame"))
+	if !ok {
+		fail(d.w, http.StatusNotFound, fmt.Errorf("no such view: %s", d.view), "")
+		return
+	}
+	rep, err := run(v, d.in, d.query)
+	if err != nil {
+		fail(d.w, statusOf(err), err, s.hintOf(err))
+		return
+	}
+	name := d.base + "." + v.Name + as.ending
+	if as.view != "" {
+		name = d.base + as.ending // the name of the recording says enough
+	}
+	written := render.Options{By: s.opt.By} // commands in a file are for a terminal
+	if as.format == "markdown" {
+		if rep, err = forTicket(v, d.in, d.query, rep, written); err != nil {
+			fail(d.w, statusOf(err), err, s.hintOf(err))
+			return
+		}
+	}
+	if d.kept != "" {
+		var body bytes.Buffer
+		zw := gzip.NewWriter(&body)
+		err := render.Write(&bounded{zw, mostAnswer}, as.format, rep, written)
+		if err = cmp.Or(err, zw.Close()); err != nil {
+			fail(d.w, http.StatusUnprocessableEntity, err, "")
+			return
+		}
+		s.cache.keep(d.kept, body.Bytes())
+		attach(d.w, name, as.media)
+		send(d.w, d.r, as.media, body.Bytes())
+		return
+	}
+	file := &attachment{w: d.w, name: name, media: as.media}
+	s.ended(file, render.Write(file, as.format, rep, written))
 }
 
 // mostTicket is the maximum size of Markdown for an issue: GitHub allows 65,536 characters.

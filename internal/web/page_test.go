@@ -41,7 +41,7 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.NoSandbox, // CI runs as root
 		chromedp.DisableGPU,
 		chromedp.Flag("renderer-process-limit", "1"), // to start one for each page takes a tenth more CPU time
-		chromedp.WSURLReadTimeout(patience), // starting takes half a minute where much else runs
+		chromedp.WSURLReadTimeout(patience),          // starting takes half a minute where much else runs
 	)
 	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, stop := chromedp.NewContext(alloc)
