@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/web"
@@ -64,14 +62,14 @@ func TestPageServerStopped(t *testing.T) {
 	// A filter and a metric are not, and what is there is not shown as theirs.
 	p.key("f")
 	p.wait(`document.querySelector(".pill") !== null && document.querySelector(".problem") !== null && document.querySelector("main canvas") === null`)
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(`document.querySelector(".pill") === null && document.querySelector(".problem") === null`)
 	eval[bool](p, `(() => { const s = document.querySelector(".pick.narrow select"); s.value = "samples"; return s.dispatchEvent(new Event("change", { bubbles: true })); })()`)
 	p.wait(`location.search.includes("metric=samples") && document.querySelector(".problem") !== null`)
 	if n := eval[int](p, `document.querySelectorAll("main canvas").length`); n > 0 {
 		t.Error("the picture of one metric is below the name of another one")
 	}
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(`location.search.includes("root=") && document.querySelector(".problem") === null`)
 	p.settled()
 	if n := p.colors(); n < 4 {
@@ -92,7 +90,7 @@ func TestPageServerStopped(t *testing.T) {
 	if got := p.text(".problem"); !strings.Contains(got, "open the address that it prints") || strings.Contains(got, "Remove all filters") {
 		t.Errorf("a view that was not asked for says %q", got)
 	}
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(`location.pathname === "/flame" && location.search.includes("root=") && document.querySelector(".problem") === null`)
 	p.settled()
 	if n := p.colors(); n < 4 {
@@ -100,7 +98,7 @@ func TestPageServerStopped(t *testing.T) {
 	}
 
 	// Another server at the address does not know this page. That is said where nothing is missing, too.
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(`location.pathname === "/flame" && !location.search.includes("root=")`)
 	p.settled()
 	other := web.New([]*recording.Recording{{Ref: "other.pprof", Profile: parsed}}, web.Options{Version: "test", Hosts: web.HostsOf(l)})

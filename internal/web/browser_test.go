@@ -164,6 +164,36 @@ func TestPageZoomAhead(t *testing.T) {
 	}
 }
 
+// A new URL takes the browser so long that it comes when the picture is there. Who goes back before that is where they were before.
+func TestPageBackAtOnce(t *testing.T) {
+	p := open(t, serve(t, kinds(t)["labels"]), 1280, 800)
+	p.visit("/flame")
+	p.point(0.2, 2, 1)
+	p.settled()
+	p.key("f")
+	p.wait(`document.querySelectorAll(".pill").length === 1`)
+	p.settled()
+	before := eval[string](p, `location.search`)
+	eval[bool](p, `(() => {
+		document.querySelector(".scroller").focus();
+		document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+		document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+		history.back();
+		return true;
+	})()`)
+	p.wait(`document.documentElement.dataset.asking === "0" && document.querySelectorAll(".pill").length === 1`)
+	p.settled()
+	if got := eval[string](p, `location.search`); strings.Contains(got, "root=") || !strings.Contains(got, "focus=") {
+		t.Errorf("from %s, a zoom that is taken back leads to %s", before, got)
+	}
+	// By itself, the URL says where a zoom leads, and back leads out.
+	p.point(0.2, 3, 2)
+	p.wait(`location.search.includes("root=")`)
+	p.settled()
+	p.back()
+	p.wait(`!location.search.includes("root=") && document.querySelectorAll(".pill").length === 1`)
+}
+
 // Zooming, searching and filtering change the URL, and going back undoes them.
 func TestPageFlame(t *testing.T) {
 	p := open(t, serve(t, kinds(t)["labels"]), 1280, 800)
@@ -188,7 +218,7 @@ func TestPageFlame(t *testing.T) {
 		p.settled()
 	}
 	p.wait(`!location.search.includes("root=")`)
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(`location.search.includes("root=")`)
 	p.click(".breadcrumb button", "all")
 	p.wait(`!location.search.includes("root=")`)
@@ -251,7 +281,7 @@ func TestPageFlame(t *testing.T) {
 	}
 	p.click(".pill button", "×")
 	p.wait(`document.querySelectorAll(".pill").length === 0`)
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(`document.querySelectorAll(".pill").length === 1`)
 
 	// A link shows what its sender saw.

@@ -181,9 +181,10 @@ func (p *page) enter() {
 	}
 }
 
-// settled waits until nothing is awaited any more and the picture, if there is one, is painted.
+// settled waits until nothing is awaited any more and the picture, if there is one, is painted, and has been seen.
 func (p *page) settled() {
 	p.t.Helper()
+	defer p.seen()
 	p.wait(`(() => {
 		const main = document.querySelector("main");
 		if (!main || main.getAttribute("aria-busy") || main.querySelector("[aria-busy]") || main.textContent.trim() === "") return false;
@@ -191,6 +192,19 @@ func (p *page) settled() {
 		return [...document.querySelectorAll("canvas")].every((c) => c.dataset.paint === "done");
 	})()`)
 	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+}
+
+// seen has the URL say what is shown, as it does a moment later by itself.
+func (p *page) seen() {
+	p.t.Helper()
+	eval[bool](p, `dispatchEvent(new Event("pagehide"))`)
+}
+
+// back goes back, as who has seen where.
+func (p *page) back() {
+	p.t.Helper()
+	p.seen()
+	p.do(chromedp.NavigateBack())
 }
 
 // wait waits until a condition holds in the page.

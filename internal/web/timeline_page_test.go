@@ -122,7 +122,7 @@ func TestPageTimeline(t *testing.T) {
 	if got := p.text("tbody"); !strings.Contains(got, "main.early") || !strings.Contains(got, "main.late") {
 		t.Errorf("without the pill the ranking is %q", got)
 	}
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(rangeOfPage + ` === "7.2s..9.6s"`)
 
 	// A link may leave out the kind of profile; the page knows which metric that is.

@@ -253,7 +253,7 @@ func TestPageTrace(t *testing.T) {
 		t.Errorf("of the goroutine it says %q", got)
 	}
 	// Back is undo, and what a link shows is what its sender saw.
-	p.do(chromedp.NavigateBack())
+	p.back()
 	p.wait(`(document.querySelector(".story h2")?.innerText ?? "").startsWith("request ")`)
 
 	// A goroutine is chosen by its name, and with keys, also where it is not there at that time: this one has ended after 16ms of 110ms.

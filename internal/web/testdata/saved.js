@@ -55,26 +55,41 @@ var saved = (() => {
   }
   var current = read();
   var listeners = /* @__PURE__ */ new Set();
+  var owed = [];
   var later;
   var unheard = false;
   function settle() {
-    if (later === void 0) return;
-    clearTimeout(later);
-    later = void 0;
-    history.replaceState(null, "", href(current));
+    const last = owed.at(-1);
+    if (last === void 0) return;
+    last.url = href(current);
+    const all = forget();
+    for (const { push, url } of all) {
+      if (push) history.pushState(null, "", url);
+      else history.replaceState(null, "", url);
+    }
     if (!unheard) return;
     unheard = false;
     for (const f of listeners) f();
   }
+  function forget() {
+    const all = owed;
+    owed = [];
+    clearTimeout(later);
+    return all;
+  }
   window.addEventListener("pagehide", settle);
   for (const event of ["pointerdown", "click"]) window.addEventListener(event, settle, true);
+  document.documentElement.addEventListener("mouseleave", settle);
+  window.addEventListener("keydown", (e) => {
+    if (e.altKey || e.ctrlKey || e.metaKey) settle();
+  }, true);
   for (const event of inHash ? ["popstate", "hashchange"] : ["popstate"]) {
     window.addEventListener(event, () => {
-      clearTimeout(later);
-      later = void 0;
+      const early = forget().some((o) => o.push);
       unheard = false;
       current = read();
       for (const f of listeners) f();
+      if (early) history.forward();
     });
   }
 

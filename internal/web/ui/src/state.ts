@@ -90,7 +90,8 @@ function read(): State {
 
 let current = read();
 const listeners = new Set<() => void>();
-let later: ReturnType<typeof setTimeout> | undefined; // while the URL is behind
+let owed: { push: boolean; url: string }[] = []; // what the URL does not say yet; the last one is of the current state
+let later: ReturnType<typeof setTimeout> | undefined; // when it will
 let unheard = false; // whether those who listen are behind, too
 
 /** state returns the state as it is now. What components were made with may be older by a moment, see drift. */
@@ -104,16 +105,12 @@ export function subscribe(f: () => void): () => void {
 }
 
 /**
- * go makes s the state. A step that one may want to undo is pushed; what follows the pointer or the typing is not, and the URL says it when that
- * pauses: a new URL keeps the browser busy for longer than a frame.
+ * go makes s the state. A step that one may want to undo is pushed; what follows the pointer or the typing is not. The URL says it when there is
+ * a pause, or before somebody can see it: a new URL keeps the browser busy for longer than two frames, while the next picture comes.
  */
 export function go(s: State, how: "push" | "replace" = "push"): void {
-  const url = href(s);
-  if (url === href(current)) return;
-  if (how === "push") {
-    settle();
-    history.pushState(null, "", url);
-  } else trail(pause);
+  if (href(s) === href(current)) return;
+  owe(how === "push", how === "push" ? sight : pause);
   current = s;
   unheard = false;
   for (const f of listeners) f();
@@ -121,6 +118,7 @@ export function go(s: State, how: "push" | "replace" = "push"): void {
 
 const moment = 120; // milliseconds; a key that is held down repeats sooner
 const pause = 400; // milliseconds; who types goes on sooner
+const sight = 250; // milliseconds; nobody sees a picture and goes back sooner
 
 /**
  * drift makes s the state, and lets the URL and those who listen know a moment later. It is for what a key that is held
@@ -129,37 +127,55 @@ const pause = 400; // milliseconds; who types goes on sooner
  */
 export function drift(s: State): void {
   if (href(s) === href(current)) return;
+  owe(false, moment);
   current = s;
   unheard = true;
-  trail(moment);
 }
 
-/** trail has the URL say what the state is after some milliseconds. */
-function trail(after: number): void {
+/** owe has the URL say after some milliseconds what the state will be. */
+function owe(push: boolean, after: number): void {
+  const last = owed.at(-1);
+  if (last !== undefined) last.url = href(current);
+  if (push || last === undefined) owed.push({ push, url: "" });
   clearTimeout(later);
   later = setTimeout(settle, after);
 }
 
 /** settle has the URL say what the state is, if it does not yet. */
 export function settle(): void {
-  if (later === undefined) return;
-  clearTimeout(later);
-  later = undefined;
-  history.replaceState(null, "", href(current));
+  const last = owed.at(-1);
+  if (last === undefined) return;
+  last.url = href(current);
+  const all = forget();
+  for (const { push, url } of all) {
+    if (push) history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
+  }
   if (!unheard) return;
   unheard = false;
   for (const f of listeners) f();
 }
 
+/** forget takes back that the URL will say something. */
+function forget(): typeof owed {
+  const all = owed;
+  owed = [];
+  clearTimeout(later);
+  return all;
+}
+
 window.addEventListener("pagehide", settle);
-// Links and controls are made of the state that the page was made with. Before one of them is used, the page shows the latest.
+// Links and controls are made of the state that the page was made with. Before one of them is used, the page shows the latest. Who leaves the page
+// with the pointer, or holds down a key for shortcuts of the browser, is about to look at the URL or to go back.
 for (const event of ["pointerdown", "click"]) window.addEventListener(event, settle, true);
+document.documentElement.addEventListener("mouseleave", settle);
+window.addEventListener("keydown", (e) => { if (e.altKey || e.ctrlKey || e.metaKey) settle(); }, true);
 for (const event of inHash ? ["popstate", "hashchange"] : ["popstate"]) {
   window.addEventListener(event, () => {
-    clearTimeout(later); // that was of another page
-    later = undefined;
+    const early = forget().some((o) => o.push); // somebody went back from what the browser did not know of, and so one too far
     unheard = false;
     current = read();
     for (const f of listeners) f();
+    if (early) history.forward();
   });
 }
