@@ -63,8 +63,9 @@
     const e = performance.getEntriesByType("resource").filter((e) => e.name.includes("/api/flame")).pop();
     return e.responseEnd - e.requestStart;
   };
-  const root = () => new URLSearchParams(location.search).get("root");
-  const zoomed = new Set([null]); // what is zoomed into a second time is there already
+  // trail is what the page says it is zoomed into. The URL follows later.
+  const trail = () => document.querySelector(".breadcrumb")?.textContent;
+  const zoomed = new Set(); // what is zoomed into a second time is there already
   const named = (selector, text) => [...document.querySelectorAll(selector)].find((e) => e.textContent.includes(text));
   const scroller = () => document.querySelector(".scroller");
   const mouse = (type, x, row) => {
@@ -108,15 +109,17 @@
           await new Promise((done) => setTimeout(done, pause));
           mouse("click", x, row);
         }
-        const before = root();
-        let hit = true;
+        const before = trail();
+        zoomed.add(before);
+        let hit;
         const got = turn(() => {
           mouse("dblclick", x, row);
-          hit = root() !== before && !zoomed.has(root());
-          if (!hit) throw new Error("no box, or one that was zoomed into before");
-          zoomed.add(root());
+          hit = frame().then(frame).then(() => !zoomed.has(trail()));
         }, pause === 0);
-        await got.catch(() => {});
+        got.catch(() => {});
+        while (hit === undefined) await frame();
+        hit = await hit;
+        zoomed.add(trail());
         if (!hit) {
           await quiet();
           key("r");
@@ -141,11 +144,12 @@
       const start = performance.now();
       if (pressed) {
         key(pressed);
-        if (pressed === "c" && location.pathname !== "/sandwich") throw new Error("no function is selected");
       } else [...document.querySelectorAll(".tabs a")].find((a) => a.textContent === tab).click();
       const all = settled();
       const pictured = pressed ? painted(start, before).then((p) => p.end, () => all) : all;
-      return [(await Promise.race([pictured, all])) - start, (await all) - start];
+      const took = [(await Promise.race([pictured, all])) - start, (await all) - start];
+      if (pressed === "c" && document.querySelector(".tabs [aria-current]").textContent !== "Callers") throw new Error("no function is selected");
+      return took;
     },
     // gaps moves about in a picture without waiting for it, and returns the times between frames.
     async gaps(kind, frames) {
