@@ -2,6 +2,7 @@ package prove
 
 import (
 	"go/types"
+	"go/version"
 	"strings"
 )
 
@@ -193,11 +194,31 @@ func (p *pair) sameUnion(a, b *types.Union) bool {
 	return true
 }
 
-// plain returns t without the names of parameters and results, and without the aliases that only chosen packages have: how a type is
-// spelled would depend on them.
-func plain(t types.Type, unalias func(*types.Alias) bool) types.Type {
-	in := func(t types.Type) types.Type { return plain(t, unalias) }
+// Of the interface without methods there are two that are identical, and types.TypeString spells one "interface{}" and the other "any".
+var (
+	spelledInterface = types.NewInterfaceType(nil, nil)
+	spelledAny       = types.Universe.Lookup("any").Type().Underlying()
+)
+
+// empty returns the one that both versions can spell. It is any unless the go.mod of one of them names an older language.
+func (s *surface) empty() types.Type {
+	for _, v := range []*side{s.old, s.new} {
+		if m := v.pkg.Module; m != nil && version.Compare("go"+m.GoVersion, "go1.18") < 0 {
+			return spelledInterface
+		}
+	}
+	return spelledAny
+}
+
+// plain returns t without the names of parameters and results, without the aliases that only chosen packages have, and with one of the interfaces
+// without methods: how a type is spelled would depend on them.
+func plain(t, empty types.Type, unalias func(*types.Alias) bool) types.Type {
+	in := func(t types.Type) types.Type { return plain(t, empty, unalias) }
 	switch t := t.(type) {
+	case *types.Interface:
+		if t.NumMethods() == 0 && t.NumEmbeddeds() == 0 {
+			return empty
+		}
 	case *types.Alias:
 		if unalias(t) {
 			return in(t.Rhs())

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"go/types"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -163,3 +164,38 @@ func OtherFunc(f func(s string) int) bool                { return f("a") > 0 }
 func OtherConstraint[T ~int | ~int8](n T) int            { return int(n) }
 func OtherKind(c chan Kind)                              { _ = c }
 `
+
+// TestTypesHaveOneName holds that what is spelled in two ways is one of the types that an interface may hold: its name is compared.
+func TestTypesHaveOneName(t *testing.T) {
+	for language, want := range map[string]string{"1.17": "interface{}", "1.18": "any"} {
+		dir := t.TempDir()
+		code := "package one\n\nfunc Kept(v interface{}) interface{} { return v }\n"
+		for side, body := range map[string]string{"old": code, "new": strings.Replace(code, "return v", "w := v; return w", 1)} {
+			write(t, filepath.Join(dir, side, "go.mod"), []byte("module example.com/one\n\ngo "+language+"\n"))
+			write(t, filepath.Join(dir, side, "one.go"), []byte(body))
+			write(t, filepath.Join(dir, side, "one_test.go"), []byte(`package one
+
+import "testing"
+
+func TestKept(t *testing.T) {
+	for _, v := range []interface{}{[]interface{}{1}, map[string]interface{}{"a": 1}, []`+want+`{2}, map[string][]`+want+`{"b": nil}, map[string][]interface{}{}} {
+		Kept(v)
+	}
+}
+`))
+		}
+		s := surfaceOf(t, dir)
+		for name, a := range s.types {
+			for other, b := range s.types {
+				if name < other && types.Identical(a, b) {
+					t.Errorf("go %s: %s and %s are one type", language, name, other)
+				}
+			}
+		}
+		for _, name := range []string{"[]" + want, "map[string]" + want} {
+			if s.types[name] == nil {
+				t.Errorf("go %s: there is no %s", language, name)
+			}
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"go/types"
 	"slices"
 	"strings"
-	"sync"
 )
 
 func (s *surface) add(e *entry) {
@@ -107,7 +106,7 @@ func (s *surface) spell(t types.Type) string {
 	// An alias of the package itself may be new, and any was an interface{} once. Those of other packages may stand for what has no
 	// other name here.
 	own := func(a *types.Alias) bool { return a.Obj().Pkg() == nil || a.Obj().Pkg() == s.new.pkg.Types }
-	return types.TypeString(plain(t, own), func(p *types.Package) string {
+	return types.TypeString(plain(t, s.empty(), own), func(p *types.Package) string {
 		if p == s.new.pkg.Types {
 			return ""
 		}
@@ -135,20 +134,16 @@ func (s *surface) addServe() {
 }
 
 // plainTypes are what an any is filled with.
-var plainTypes = sync.OnceValue(func() map[string]types.Type {
-	return map[string]types.Type{
-		"int": types.Typ[types.Int], "string": types.Typ[types.String], "bool": types.Typ[types.Bool],
-		"float64": types.Typ[types.Float64], "[]byte": types.NewSlice(types.Typ[types.Byte]),
-		"[]string": types.NewSlice(types.Typ[types.String]), "int64": types.Typ[types.Int64], "uint8": types.Typ[types.Uint8],
-		"map[string]int": types.NewMap(types.Typ[types.String], types.Typ[types.Int]), "*int": types.NewPointer(types.Typ[types.Int]),
-		"[]interface{}": types.NewSlice(types.NewInterfaceType(nil, nil)), "map[string]interface{}": types.NewMap(types.Typ[types.String], types.NewInterfaceType(nil, nil)),
-	}
-})
+var plainTypes = []types.Type{
+	types.Typ[types.Int], types.Typ[types.String], types.Typ[types.Bool], types.Typ[types.Float64], types.Typ[types.Int64], types.Typ[types.Uint8],
+	types.NewSlice(types.Universe.Lookup("byte").Type()), types.NewSlice(types.Typ[types.String]), types.NewMap(types.Typ[types.String], types.Typ[types.Int]),
+	types.NewPointer(types.Typ[types.Int]), types.NewSlice(spelledInterface), types.NewMap(types.Typ[types.String], spelledInterface),
+}
 
 // addTypes finds the types that interfaces may hold.
 func (s *surface) addTypes() {
-	for name, t := range plainTypes() {
-		s.types[name] = t
+	for _, t := range plainTypes {
+		s.types[s.spell(t)] = t
 	}
 	for key, d := range s.new.decls {
 		tn, ok := d.obj.(*types.TypeName)

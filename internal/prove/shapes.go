@@ -82,7 +82,7 @@ func isInteger(t types.Type) bool {
 
 // typeKey spells a type the same in both versions, for maps.
 func (s *side) typeKey(t types.Type) string {
-	return types.TypeString(plain(t, func(*types.Alias) bool { return true }), s.pathKey)
+	return types.TypeString(plain(t, spelledInterface, func(*types.Alias) bool { return true }), s.pathKey)
 }
 
 // compareStructs finds the fields that the structs of both versions have.

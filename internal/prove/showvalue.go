@@ -18,7 +18,7 @@ import (
 // typeName writes a type as the package itself would.
 func (w *printer) typeName(t types.Type) string {
 	own := func(a *types.Alias) bool { return a.Obj().Pkg() == w.new.pkg.Types }
-	return types.TypeString(plain(t, own), func(p *types.Package) string {
+	return types.TypeString(plain(t, w.empty(), own), func(p *types.Package) string {
 		if p == w.new.pkg.Types {
 			return ""
 		}

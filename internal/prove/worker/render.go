@@ -105,7 +105,9 @@ func (r *rendering) line(layer Layer, path, text string) {
 		case MaskHex:
 			text = withoutDigits(withoutHex(text))
 		case MaskOrder:
-			text = sorted(withoutDigits(text))
+			if text = withoutDigits(text); strings.ContainsAny(text, `"[{`) { // and not a word such as nil, which is shown
+				text = sorted(text)
+			}
 		}
 	}
 	if r.full {

@@ -82,10 +82,7 @@ func Serve(t Table) {
 	debug.SetGCPercent(400)
 	runtime.GOMAXPROCS(1) // as little as possible shall depend on what else the machine does
 	findMemory()
-	t.names = make(map[reflect.Type]string)
-	for name, of := range t.Types {
-		t.names[of] = name
-	}
+	t.names = namesOf(t.Types)
 	fromHone, toHone := channels()
 	s := &server{table: &t, out: bufio.NewWriterSize(toHone, 1<<16), seen: make([]byte, len(t.Cover)+len(t.Away)), limit: time.Second}
 	if os.Getenv(Mark) != "" {
@@ -105,6 +102,17 @@ func Serve(t Table) {
 		s.serve(bufio.NewReaderSize(fromHone, 1<<16))
 	}()
 	<-done
+}
+
+// namesOf returns the name of each type. Of several, as byte and uint8, it is the shortest, so that it is the same in all processes.
+func namesOf(list map[string]reflect.Type) map[reflect.Type]string {
+	names := make(map[reflect.Type]string, len(list))
+	for name, of := range list {
+		if was, ok := names[of]; !ok || len(name) < len(was) || len(name) == len(was) && name < was {
+			names[of] = name
+		}
+	}
+	return names
 }
 
 type server struct {

@@ -206,6 +206,13 @@ func TestMasks(t *testing.T) {
 	if a != b || !strings.Contains(a, "took # at #") {
 		t.Errorf("%q and %q", a, b)
 	}
+	r := &rendering{run: &Run{table: &Table{masks: map[string]int{"f result": MaskOrder}}}, fn: "f", full: true}
+	for _, text := range []string{`"b a"`, `"a b"`, "nil", "[2 1]"} {
+		r.line(LayerResult, "result", text)
+	}
+	if l := r.lines; l[0].Text != l[1].Text || l[2].Text != "nil" || l[3].Text == "[2 1]" {
+		t.Errorf("in order, they are %v", l)
+	}
 }
 
 func TestFrames(t *testing.T) {
@@ -218,5 +225,17 @@ func TestFrames(t *testing.T) {
 	}
 	if _, err := ReadFrame(strings.NewReader("\xff\xff\xff\xff")); err == nil {
 		t.Error("a message of 4 GB was taken")
+	}
+}
+
+func TestNamesOf(t *testing.T) {
+	for range 20 { // maps come in another order each time
+		names := namesOf(map[string]reflect.Type{
+			"[]interface{}": reflect.TypeFor[[]any](), "[]any": reflect.TypeFor[[]any](), "uint8": reflect.TypeFor[byte](), "byte": reflect.TypeFor[byte](),
+			"[]B": reflect.TypeFor[[]int](), "[]A": reflect.TypeFor[[]int](),
+		})
+		if len(names) != 3 || names[reflect.TypeFor[[]any]()] != "[]any" || names[reflect.TypeFor[byte]()] != "byte" || names[reflect.TypeFor[[]int]()] != "[]A" {
+			t.Fatalf("the names are %v", names)
+		}
 	}
 }
