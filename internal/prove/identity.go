@@ -194,10 +194,10 @@ func (p *pair) sameUnion(a, b *types.Union) bool {
 	return true
 }
 
-// Of the interface without methods there are two that are identical, and types.TypeString spells one "interface{}" and the other "any".
+// The interface without methods can be spelled "interface{}" and "any". That of any is spelled "any" by Go 1.26 where the alias is resolved, too.
 var (
 	spelledInterface = types.NewInterfaceType(nil, nil)
-	spelledAny       = types.Universe.Lookup("any").Type().Underlying()
+	spelledAny       = types.Universe.Lookup("any").Type()
 )
 
 // empty returns the one that both versions can spell. It is any unless the go.mod of one of them names an older language.
