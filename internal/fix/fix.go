@@ -437,64 +437,6 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 	return nil
 }
 
-// tryAll tries the patches of a finding, and returns those that were tried now, and the one that helps most, if one does. x says why others were not.
-func (r *run) tryAll(ctx context.Context, f *report.Finding, x *report.Fixed) (all []*trial, best *trial, err error) {
-	for i := range f.Fixes {
-		y, err := r.trial(f, &f.Fixes[i])
-		if err != nil {
-			x.Reason, x.Try = err.Error(), hint.Next(err)
-			continue
-		}
-		once, enough := r.tried[y.again()], r.mayBeEnough(y) // in an earlier round; now
-		if once && !enough {
-			continue
-		}
-		if why := r.opt.Memory.refused(y.key(r.vers), r.opt.MinGain); why != nil && !enough && !r.opt.All && r.opt.Pick == 0 {
-			if why.Gained != nil {
-				r.little[y.again()] = *why.Gained
-			}
-			x.Remembered = why.Reason
-			x.Reason = fmt.Sprintf("it was rejected on %s: %s", why.When.Format(time.DateOnly), why.Reason)
-			x.Try = hint.Text{hint.Option{Name: "all"}, " tries it again"}
-			continue
-		}
-		if r.branch != nil {
-			if err := r.branch.clean(ctx, filepath.Join(r.mod, filepath.FromSlash(y.file))); err != nil {
-				x.Reason, x.Try = err.Error(), hint.Next(err)
-				continue
-			}
-		} else if err := r.writable(y); err != nil {
-			return nil, nil, err
-		}
-		if err := r.prove(ctx, y); err != nil {
-			if ctx.Err() != nil {
-				x.Reason, x.Unfinished = y.cutShort(), true
-				r.out.Left = append(r.out.Left, *x)
-				return nil, nil, ctx.Err()
-			}
-			return nil, nil, fmt.Errorf("%s: %s: %w", x.Where, f.Fixes[i].Title, err)
-		}
-		if y.stale {
-			x.Reason, x.Try = y.reason, y.try
-			continue
-		}
-		r.tried[y.again()] = true
-		if delete(r.little, y.again()); y.short {
-			r.little[y.again()] = y.most
-		}
-		if once {
-			r.out.Refused = slices.DeleteFunc(r.out.Refused, func(was report.Fixed) bool {
-				return was.Rule == x.Rule && was.Where.Function == x.Where.Function && was.Where.Text == x.Where.Text
-			})
-		}
-		all = append(all, y)
-		if y.reason == "" && y.beats(best, r.opt.MinGain) {
-			best = y
-		}
-	}
-	return all, best, nil
-}
-
 // A change is what a kept fix made of a file.
 type change struct {
 	fix     int // its number, from 1
