@@ -158,7 +158,7 @@ func ratioOf(row *report.CompareRow) float64 {
 	return max(ratio, 1e-3) // where nothing is left
 }
 
-// add adds what a row tells by itself.
+// add counts one row.
 func (t *told) add(row *report.CompareRow) {
 	ratio := ratioOf(row)
 	counts := row.What.IsTime() || row.What.IsMemory() && (!t.holds || row.What == report.LiveHeap)
@@ -220,8 +220,8 @@ func (t *told) weighMemory(rows []report.CompareRow) {
 	}
 }
 
-// weighRisks finds what may take longer than it may. Beside a benchmark that says for sure, others need not; but those that run on one core alone
-// vary so little that one which seems to take longer does so more often than not.
+// weighRisks finds a benchmark that may have become too slow. If another one is decided, it need not be; but CPU times vary so little that one that
+// seems to be longer usually is.
 func (t *told) weighRisks() {
 	for _, row := range t.risks {
 		if !t.timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt {

@@ -53,7 +53,8 @@ type trial struct {
 	since time.Time
 }
 
-// tryAll tries the patches of a finding, and returns those that were tried now, and the one that helps most, if one does. x says why others were not.
+// tryAll tries the patches of a finding. It returns those that it tried, and the best of them, which is nil if none helps. x gets the reason why
+// others were not tried.
 func (r *run) tryAll(ctx context.Context, f *report.Finding, x *report.Fixed) (all []*trial, best *trial, err error) {
 	for i := range f.Fixes {
 		y, err := r.trial(f, &f.Fixes[i])

@@ -165,7 +165,7 @@ func OtherConstraint[T ~int | ~int8](n T) int            { return int(n) }
 func OtherKind(c chan Kind)                              { _ = c }
 `
 
-// TestTypesHaveOneName holds that what is spelled in two ways is one of the types that an interface may hold: its name is compared.
+// TestTypesHaveOneName checks that a type with two spellings, such as []any, is only once among those that an interface may hold: names are compared.
 func TestTypesHaveOneName(t *testing.T) {
 	for language, want := range map[string]string{"1.17": "interface{}", "1.18": "any"} {
 		dir := t.TempDir()

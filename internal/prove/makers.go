@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+	"sync"
 )
 
 func (s *surface) add(e *entry) {
@@ -134,15 +135,17 @@ func (s *surface) addServe() {
 }
 
 // plainTypes are what an any is filled with.
-var plainTypes = []types.Type{
-	types.Typ[types.Int], types.Typ[types.String], types.Typ[types.Bool], types.Typ[types.Float64], types.Typ[types.Int64], types.Typ[types.Uint8],
-	types.NewSlice(types.Universe.Lookup("byte").Type()), types.NewSlice(types.Typ[types.String]), types.NewMap(types.Typ[types.String], types.Typ[types.Int]),
-	types.NewPointer(types.Typ[types.Int]), types.NewSlice(spelledInterface), types.NewMap(types.Typ[types.String], spelledInterface),
-}
+var plainTypes = sync.OnceValue(func() []types.Type {
+	return []types.Type{
+		types.Typ[types.Int], types.Typ[types.String], types.Typ[types.Bool], types.Typ[types.Float64], types.Typ[types.Int64], types.Typ[types.Uint8],
+		types.NewSlice(types.Universe.Lookup("byte").Type()), types.NewSlice(types.Typ[types.String]), types.NewMap(types.Typ[types.String], types.Typ[types.Int]),
+		types.NewPointer(types.Typ[types.Int]), types.NewSlice(spelledInterface), types.NewMap(types.Typ[types.String], spelledInterface),
+	}
+})
 
 // addTypes finds the types that interfaces may hold.
 func (s *surface) addTypes() {
-	for _, t := range plainTypes {
+	for _, t := range plainTypes() {
 		s.types[s.spell(t)] = t
 	}
 	for key, d := range s.new.decls {

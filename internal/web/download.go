@@ -134,7 +134,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 	s.sendView(d, downloads[i])
 }
 
-// withoutView returns a request without the key view, which is none of the query.
+// withoutView returns a request without the parameter view, which the query does not know.
 func withoutView(r *http.Request) *http.Request {
 	pairs := slices.DeleteFunc(strings.Split(r.URL.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "view=") })
 	u := *r.URL

@@ -194,7 +194,7 @@ func (p *page) settled() {
 	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 }
 
-// seen has the URL say what is shown, as it does a moment later by itself.
+// seen brings the URL up to date, which the page does by itself a moment later.
 func (p *page) seen() {
 	p.t.Helper()
 	eval[bool](p, `dispatchEvent(new Event("pagehide"))`)
