@@ -387,18 +387,34 @@ func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) 
 	for it := v.MapRange(); it.Next() && len(entries) < maxNodes; {
 		in := &rendering{run: r.run, full: true, nodes: maxNodes - keyNodes} // not numbered: the order of a map is nobody's business
 		in.value("", LayerResult, it.Key(), depth+1)
-		var key strings.Builder
-		for _, l := range in.lines {
-			key.WriteString(l.Path)
-			key.WriteString(l.Text)
-		}
-		entries = append(entries, entry{key.String(), it.Value()})
+		entries = append(entries, entry{keyText(in.lines), it.Value()})
 	}
 	sort.SliceStable(entries, func(i, j int) bool { return entries[i].key < entries[j].key })
 	for _, e := range entries {
 		r.value(path+"["+e.key+"]", layer, e.value, depth+1)
 	}
 }
+
+// keyText writes a key of a map in one line, much as Go does, but without brackets, which end the index in a path.
+func keyText(lines []Line) string {
+	name := ""
+	if len(lines) > 0 && lines[0].Path == " type" {
+		name, lines = lines[0].Text, lines[1:]
+	}
+	if len(lines) == 1 && lines[0].Path == "" {
+		if name == "" {
+			return lines[0].Text
+		}
+		return name + "(" + lines[0].Text + ")"
+	}
+	parts := make([]string, len(lines))
+	for i, l := range lines {
+		parts[i] = withoutBrackets.Replace(strings.TrimPrefix(l.Path, ".")) + ": " + l.Text
+	}
+	return name + "{" + strings.Join(parts, ", ") + "}"
+}
+
+var withoutBrackets = strings.NewReplacer("[", "", "]", "")
 
 func (r *rendering) structOf(path string, layer Layer, v reflect.Value, depth int) {
 	t := v.Type()

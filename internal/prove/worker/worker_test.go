@@ -124,9 +124,8 @@ func TestCircle(t *testing.T) {
 	}
 }
 
-// TestMisfit holds that a description that does not fit is refused, not run.
-// Each key of a map may be the way into a graph, of which the others are part.
-func TestKeys(t *testing.T) {
+// TestKeysInGraph holds that a set of nodes, each of which leads to the others, is rendered once and not for each.
+func TestKeysInGraph(t *testing.T) {
 	type node struct{ Next []*node }
 	graph := func() map[*node]bool {
 		nodes := make([]node, 300)
@@ -146,6 +145,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestMisfit holds that a description that does not fit is refused, not run.
 func TestMisfit(t *testing.T) {
 	f := func(m map[string]int, p *int, e error) {}
 	for _, args := range [][]Value{nil, {{}, {}}, {{Kind: Ref, Int: 1 << 20}, {}, {}}, {{}, {}, {Kind: Iface, Text: "none"}}} {
@@ -236,6 +236,29 @@ func TestNamesOf(t *testing.T) {
 		})
 		if len(names) != 3 || names[reflect.TypeFor[[]any]()] != "[]any" || names[reflect.TypeFor[byte]()] != "byte" || names[reflect.TypeFor[[]int]()] != "[]A" {
 			t.Fatalf("the names are %v", names)
+		}
+	}
+}
+
+// TestKeyText holds how keys of maps are written in paths.
+func TestKeyText(t *testing.T) {
+	type point struct{ X, Y int }
+	for _, tt := range []struct {
+		of   any
+		want string
+	}{
+		{map[string]int{"a": 1}, `["a"]`},
+		{map[int]int{-1: 1}, `[-1]`},
+		{map[any]int{time.Second: 1}, `[time.Duration(1000000000)]`},
+		{map[any]int{"a": 1}, `[string("a")]`},
+		{map[point]int{{1, 2}: 1}, `[{X: 1, Y: 2}]`},
+		{map[any]int{[2]int{1, 2}: 1}, `[array{0: 1, 1: 2}]`},
+		{map[struct{}]int{{}: 1}, `[{}]`},
+	} {
+		r := &rendering{run: &Run{table: new(Table)}, full: true}
+		r.mapOf("m", LayerResult, reflect.ValueOf(tt.of), 0)
+		if len(r.lines) != 2 || r.lines[1].Path != "m"+tt.want {
+			t.Errorf("%#v: the lines are %v, not m length and m%s", tt.of, r.lines, tt.want)
 		}
 	}
 }
