@@ -49,6 +49,9 @@ type Options struct {
 	Seed     uint64        // of the random order; 0 is any
 	Notes    []string      // about the sides, for the answer
 
+	// Clear is asked after each pair whether those of a benchmark are so far apart that no more are wanted. It may be nil.
+	Clear func(b *recording.DuelBenchmark) bool
+
 	// Say is told what is going on. It may be nil.
 	Say func(text string)
 
@@ -349,8 +352,12 @@ func (d *duel) same(ctx context.Context, r *row, lots draw, cpu int) (recording.
 
 // look ends a row when enough is known about it.
 func (d *duel) look(r *row) {
+	if d.opt.Clear != nil && d.opt.Clear(&r.DuelBenchmark) {
+		r.Stop = "clear"
+		return
+	}
 	if len(r.Pairs) >= r.want {
-		if _, r.want = d.opt.Plan.Judge(Ratios(r.Pairs, r.Unit)); r.want == 0 {
+		if _, r.want = d.opt.Plan.Judge(recording.Ratios(r.Pairs, r.Unit)); r.want == 0 {
 			r.Stop = "decided"
 			return
 		}
@@ -362,19 +369,6 @@ func (d *duel) look(r *row) {
 	if r.Took > d.opt.Budget && n >= d.opt.Plan.Fewest() || late && n >= fewestPairs {
 		r.Stop = "time"
 	}
-}
-
-// Ratios returns the logarithms of new/old of pairs in a unit, and of none when one of them has it not, or not above zero.
-func Ratios(pairs []recording.DuelPair, unit string) []float64 {
-	ds := make([]float64, len(pairs))
-	for i, p := range pairs {
-		a, b := p.Old[unit], p.New[unit]
-		if !(a > 0 && b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) {
-			return nil
-		}
-		ds[i] = math.Log(b / a)
-	}
-	return ds
 }
 
 // pairTries is how often a pair is run in which a program seems to need no CPU time beyond its start.

@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("there are %d rows: %v", len(rows), rows)
 	}
 	// The new side does twice the work.
-	ds := Ratios(rows["Work"].Pairs, rows["Work"].Unit)
+	ds := recording.Ratios(rows["Work"].Pairs, rows["Work"].Unit)
 	mid, _, _ := stat.Middle(ds, 0.9)
 	if c, want := (stat.Plan{}).Judge(ds); want == 0 && c.Verdict != stat.Higher || mid < 0.4 || mid > 1.1 {
 		t.Errorf("Work: %+v, want twice as much; the middle is %v", c, mid)
@@ -294,7 +294,7 @@ func BenchmarkWork(b *testing.B) {
 		t.Fatal(err)
 	}
 	r := d.Benchmarks[0]
-	ds := Ratios(r.Pairs, r.Unit)
+	ds := recording.Ratios(r.Pairs, r.Unit)
 	if len(ds) < fewestPairs || math.Abs(stat.Median(ds)) > 0.2 {
 		t.Errorf("%d pairs differ by %.2f in the middle, %q: %+v", len(ds), stat.Median(ds), r.Error, r.Pairs)
 	}

@@ -205,7 +205,7 @@ func (d *duel) pairing(ctx context.Context, r *row, landed func()) *job {
 				return
 			}
 			r.Pairs = append(r.Pairs, p)
-			if d.look(r); r.Stop == "decided" {
+			if d.look(r); r.Stop == "decided" || r.Stop == "clear" {
 				d.enough()
 			}
 			d.say("%s: %s, %d of %d decided", r.Name, pairsText(len(r.Pairs)), len(d.rows)-len(d.runnable()), len(d.rows))

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/stat"
 )
 
@@ -62,7 +63,7 @@ func (d *duel) sameCode(ctx context.Context) error {
 		if r.Error != "" || r.Only != "" || r.built == nil || len(r.Pairs) == 0 {
 			continue
 		}
-		ds := Ratios(r.Pairs, r.Unit)
+		ds := recording.Ratios(r.Pairs, r.Unit)
 		if len(ds) == 0 || d.opt.Plan.Conclude(ds).Verdict == stat.Same {
 			continue
 		}

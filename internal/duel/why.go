@@ -71,7 +71,7 @@ func (d *duel) mostChanged(kind string) []*row {
 		if kind == recording.Heap {
 			unit = "B/op"
 		}
-		ds := Ratios(r.Pairs, unit)
+		ds := recording.Ratios(r.Pairs, unit)
 		if r.Error != "" || len(ds) == 0 || r.commands != nil || kind == recording.CPU && r.SameCode {
 			continue
 		}

@@ -33,26 +33,6 @@ const leastGain = 0.05
 // leastForMore is how much of its time a benchmark has to save for sure that allocates more for it.
 const leastForMore = 0.05
 
-// A patch with which each of a few pairs takes less than half the time counts as faster where a busy machine left no time for the pairs that
-// compare asks for. Of identical code, four pairs in a row never differed by more than 2 % all in one direction, in 2,520 such rows on a
-// machine with a load of 3 to 21 (tools/abstudy).
-const (
-	clearPairs = 4
-	clearRatio = 0.5
-)
-
-// clearly returns rows in which what is clear counts as decided.
-func clearly(rows []report.CompareRow) []report.CompareRow {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		r := &rows[i]
-		if r.Verdict == report.Undecided && r.What.IsTime() && r.What != report.Throughput && r.N >= clearPairs && r.Slowest > 0 && r.Slowest <= clearRatio {
-			r.Verdict, r.Hi = report.Better, r.Slowest
-		}
-	}
-	return rows
-}
-
 // rows returns what was measured.
 func (y *trial) rows() []report.CompareRow {
 	if c := y.proof.Speed; c != nil {
@@ -67,7 +47,7 @@ func (y *trial) rows() []report.CompareRow {
 // whole interval: a benchmark runs until it is decided whether it got faster, so that the interval is as wide as that allows, and a patch
 // that saves 4 % would be kept or not by how busy the machine was.
 func (y *trial) gains() {
-	rows := clearly(y.rows())
+	rows := y.rows()
 	if y.vain != "" {
 		y.refuse(true, "%s", y.vain)
 		return
@@ -309,7 +289,7 @@ func (y *trial) savesNoMemory(d *recording.Duel) string {
 // slowerForSure says which benchmark is slower than a patch may make it, whatever others do.
 func slowerForSure(d *recording.Duel) string {
 	decided := *d
-	decided.Benchmarks = slices.DeleteFunc(slices.Clone(d.Benchmarks), func(b recording.DuelBenchmark) bool { return b.Stop != "decided" })
+	decided.Benchmarks = slices.DeleteFunc(slices.Clone(d.Benchmarks), func(b recording.DuelBenchmark) bool { return b.Stop != "decided" && b.Stop != "clear" })
 	if len(decided.Benchmarks) == 0 {
 		return ""
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/prove"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
+	"github.com/hone-perf/hone/internal/verdict"
 )
 
 // A trial is a patch on its way.
@@ -262,7 +263,7 @@ func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 			if !race.Generated { // those in the tests, which are there in the end as well
 				y.race = &race
 			}
-			race.Enough = y.enough
+			race.Enough, race.Clear = y.enough, verdict.Clear
 			return r.askedFirst(ctx, y, race)
 		},
 	}

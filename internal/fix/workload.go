@@ -34,7 +34,7 @@ func (r *run) compare(ctx context.Context, race prove.Race) (prove.Speed, error)
 	d, err := w.Duel(ctx, duel.Options{
 		// Versions are modules; the user is in some folder of it.
 		Old: side(race.Old, r.topOf(race.Old)), New: side(race.New, r.topOf(race.New)), Flags: r.build,
-		Budget: race.Budget, NoWhy: race.NoWhy, Noise: race.Noise, Say: r.opt.Say,
+		Budget: race.Budget, NoWhy: race.NoWhy, Noise: race.Noise, Clear: race.Clear, Say: r.opt.Say,
 	})
 	if err != nil {
 		return prove.Speed{}, err

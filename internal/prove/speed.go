@@ -40,7 +40,8 @@ type Race struct {
 	Live      bool              // watch how much of the heap is in use, too
 	Noise     *duel.Noise       // what identical programs differ by, where it is known
 
-	Enough func(*recording.Duel) bool // as in duel.Options; nil is none
+	Enough func(*recording.Duel) bool          // as in duel.Options; nil is none
+	Clear  func(*recording.DuelBenchmark) bool // as in duel.Options; nil is none
 }
 
 // A Speed is the answer of Options.Faster.

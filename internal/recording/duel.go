@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,7 +70,7 @@ type DuelBenchmark struct {
 	// the code is in memory.
 	SameCode bool `json:"same_code,omitempty"`
 
-	Stop string `json:"stop,omitempty"` // why measuring stopped before the result was clear
+	Stop string `json:"stop,omitempty"` // why measuring ended: "decided", "clear" after a few pairs that are far apart, or "time"
 }
 
 // Instructions is the unit of DuelBenchmark.Counts.
@@ -82,6 +83,19 @@ const LiveHeap = "live-heap-B"
 type DuelPair struct {
 	Old map[string]float64 `json:"old"`
 	New map[string]float64 `json:"new"`
+}
+
+// Ratios returns the logarithms of new/old of pairs in a unit, and of none when one of them has it not, or not above zero.
+func Ratios(pairs []DuelPair, unit string) []float64 {
+	ds := make([]float64, len(pairs))
+	for i, p := range pairs {
+		a, b := p.Old[unit], p.New[unit]
+		if !(a > 0 && b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) {
+			return nil
+		}
+		ds[i] = math.Log(b / a)
+	}
+	return ds
 }
 
 // A DuelWhy are profiles of both sides of a benchmark that changed. Both did the same number of operations.

@@ -73,7 +73,6 @@ type CompareRow struct {
 	Warnings []string  `json:"warnings,omitempty"`
 
 	Ratio, Lo, Hi float64 `json:"-"`
-	Slowest       float64 `json:"-"` // largest new/old of a pair; 0 without pairs
 }
 
 // A CompareMean is the geometric mean of the changes of rows in one unit.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -130,6 +131,10 @@ func duelRow(b *recording.DuelBenchmark, unit string, dim Unit, plan stat.Plan) 
 			}
 		}
 	}
+	few := b.Stop == "clear" && c.Verdict == stat.Undecided && stat.Clear(ds) != stat.Undecided
+	if few {
+		c.Verdict, c.Lo, c.Hi = stat.Clear(ds), math.Exp(slices.Min(ds)), math.Exp(slices.Max(ds))
+	}
 	before, after := stat.Median(olds), stat.Median(news)
 	if positive && !exact {
 		// Both drift together, so the middles of the sides may say another thing than the pairs.
@@ -142,8 +147,9 @@ func duelRow(b *recording.DuelBenchmark, unit string, dim Unit, plan stat.Plan) 
 	}
 	r := rowOf(dim, before, after, plan.Within, c)
 	r.Pkg, r.Name, r.How = b.Pkg, b.Name, b.How
-	if positive && len(ds) > 0 {
-		r.Slowest = math.Exp(slices.Max(ds))
+	if few {
+		r.P = nil // which has no meaning where what is measured decides when to stop
+		r.Words += fmt.Sprintf(" in each of %d pairs", len(ds))
 	}
 	return r
 }

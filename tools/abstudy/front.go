@@ -53,7 +53,7 @@ func (s *study) askHone(ctx context.Context, old, new duel.Side, change int) err
 	}
 	pairs := map[string][]float64{}
 	for _, b := range versions.Benchmarks {
-		pairs[b.Name] = duel.Ratios(b.Pairs, b.Unit)
+		pairs[b.Name] = recording.Ratios(b.Pairs, b.Unit)
 	}
 	var answer struct {
 		Within float64

@@ -174,10 +174,10 @@ func (s *study) compare(ctx context.Context, old, new duel.Side, change int) err
 		if len(b.Pairs) == 0 {
 			return fmt.Errorf("%s: %s", b.Name, b.Error)
 		}
-		c := stat.Plan{Alpha: d.Alpha, Within: d.Within}.Conclude(duel.Ratios(b.Pairs, b.Unit))
+		c := stat.Plan{Alpha: d.Alpha, Within: d.Within}.Conclude(recording.Ratios(b.Pairs, b.Unit))
 		t := trial{
 			Change: change, Bench: b.Name, Ratio: c.Ratio, Lo: c.Lo, Hi: min(c.Hi, math.MaxFloat64), Within: d.Within, Verdict: c.Verdict,
-			Took: b.Took.Seconds(), Whole: whole, Pairs: duel.Ratios(b.Pairs, b.Unit), Load: loadAverage(),
+			Took: b.Took.Seconds(), Whole: whole, Pairs: recording.Ratios(b.Pairs, b.Unit), Load: loadAverage(),
 		}
 		if t.InTurn, t.Medians, err = inTurn(ctx, old, new, b); err != nil {
 			return err

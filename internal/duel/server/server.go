@@ -133,8 +133,12 @@ func (l *Load) Duel(ctx context.Context, opt *duel.Options, least int) (*recordi
 			break
 		}
 		b.Pairs = append(b.Pairs, pair)
+		if opt.Clear != nil && opt.Clear(&b) {
+			b.Stop = "clear"
+			break
+		}
 		if len(b.Pairs) >= want {
-			_, want = opt.Plan.Judge(duel.Ratios(b.Pairs, decisive))
+			_, want = opt.Plan.Judge(recording.Ratios(b.Pairs, decisive))
 			b.Stop = "decided"
 		}
 	}
