@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -212,7 +213,7 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 		about.Lines = append(about.Lines, Phrase{"commit: ", ID(x.Commit)})
 	}
 	list := []Block{Table{Title: fmt.Sprintf("%d. %s", n, x.Title)}, about}
-	if len(x.Speed) > 0 {
+	if len(x.Speed) > 0 && (len(f.Kept) > 1 || len(f.Whole) == 0) { // the only one's are in the first table
 		list = append(list, speedTable("", x.Speed))
 	}
 	if f.Dry {
@@ -259,9 +260,30 @@ func (x *Fixed) details() []Block {
 	return list
 }
 
-// speedTable shows the rows of all units in one table.
+// mostUnchanged is how many benchmarks in which nothing changed are shown beside others.
+const mostUnchanged = 3
+
+// speedTable shows how fast both versions are. Where there are many benchmarks, those are left out in which nothing changed for sure.
 func speedTable(title string, rows []CompareRow) Table {
-	t := Table{Title: title, Columns: []Column{{Name: "benchmark"}, {Name: "what"}, {Name: "before"}, {Name: "after"}, {Name: "change"}, {Name: "interval", Ends: true}, {Name: "verdict"}}}
+	all := make(map[string]bool) // by benchmark, whether something changed
+	for i := range rows {
+		r := &rows[i]
+		name := r.Pkg + " " + r.Name
+		all[name] = all[name] || r.Verdict != Same && r.Verdict != Undecided
+	}
+	changed := 0
+	for _, is := range all {
+		if is {
+			changed++
+		}
+	}
+	var left Phrase
+	if rest := len(all) - changed; changed > 0 && rest > mostUnchanged {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r CompareRow) bool { return !all[r.Pkg+" "+r.Name] })
+		title = cmp.Or(title, "benchmarks") // which the summary stands beside
+		left = Phrase{fmt.Sprintf("without %d benchmarks in which nothing changed for sure; ", rest), hint.Option{Name: "json"}, " has them"}
+	}
+	t := Table{Title: title, Summary: left, Columns: []Column{{Name: "benchmark"}, {Name: "what"}, {Name: "before"}, {Name: "after"}, {Name: "change"}, {Name: "interval", Ends: true}, {Name: "verdict"}}}
 	several := slices.ContainsFunc(rows, func(r CompareRow) bool { return r.Pkg != rows[0].Pkg })
 	for i := range rows {
 		r := &rows[i]

@@ -54,3 +54,53 @@ func TestFixesDry(t *testing.T) {
 		t.Errorf("it ends with %#v", last)
 	}
 }
+
+// TestSpeedTable holds that benchmarks in which nothing changed do not hide the others.
+func TestSpeedTable(t *testing.T) {
+	row := func(name string, what Dimension, verdict string) CompareRow {
+		return CompareRow{Name: name, What: what, Old: 1, New: 1, Ratio: 1, Verdict: verdict}
+	}
+	rows := []CompareRow{row("a", CPUTime, Same), row("b", CPUTime, Better), row("c", CPUTime, Undecided), row("d", CPUTime, Same), row("e", CPUTime, Same), row("a", Memory, Better)}
+	shown := func(rows []CompareRow) (names []string) {
+		for _, r := range speedTable("", rows).Rows {
+			names = append(names, r[0].(string))
+		}
+		return names
+	}
+	if got := shown(rows); len(got) != len(rows) {
+		t.Errorf("three without a change: %q are shown, want all", got)
+	}
+	rows = append(rows, row("f", CPUTime, Undecided), row("f", Memory, Same))
+	if got, want := shown(rows), []string{"a", "b", "a"}; !slices.Equal(got, want) {
+		t.Errorf("four without a change: %q are shown, want %q", got, want)
+	}
+	if got := speedTable("", rows).Summary; got == nil {
+		t.Error("nothing says that some are left out")
+	}
+	for i := range rows {
+		rows[i].Verdict = Undecided
+	}
+	if got := shown(rows); len(got) != len(rows) {
+		t.Errorf("nothing changed: %q are shown, want all", got)
+	}
+}
+
+// TestOnlyFix holds that what was measured of the only fix is shown once.
+func TestOnlyFix(t *testing.T) {
+	speed := []CompareRow{{Name: "a", What: CPUTime, Old: 2, New: 1, Ratio: 0.5, Verdict: Better}}
+	for _, tt := range []struct{ kept, want int }{{1, 1}, {2, 3}} {
+		f := &Fixes{Whole: speed}
+		for range tt.kept {
+			f.Kept = append(f.Kept, Fixed{Speed: speed})
+		}
+		tables := 0
+		for b := range f.Blocks() {
+			if table, ok := b.(Table); ok && len(table.Rows) > 0 {
+				tables++
+			}
+		}
+		if tables != tt.want {
+			t.Errorf("%d fixes: %d tables, want %d", tt.kept, tables, tt.want)
+		}
+	}
+}
