@@ -39,8 +39,13 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 		}
 		return nil
 	}
+	if d.opt.Skip != nil {
+		for i := range names {
+			names[i] = slices.DeleteFunc(names[i], func(f found) bool { return d.opt.Skip(f.name) })
+		}
+	}
 	for _, f := range names[0] {
-		r := &row{old: old, new: new, bench: exactly("Benchmark" + f.name)}
+		r := &row{old: old, new: new, bench: Exactly("Benchmark" + f.name)}
 		r.Pkg, r.Name = pkg, f.name
 		other := at(names[1], f.name)
 		switch {
@@ -59,7 +64,7 @@ func (d *duel) list(ctx context.Context, pkg string, old, new []*program) error 
 		if at(names[0], f.name) == nil {
 			r := &row{}
 			r.Pkg, r.Name, r.Only = pkg, f.name, "new"
-			if f.err == nil && d.skips(ctx, old[0], exactly("Benchmark"+f.name)) {
+			if f.err == nil && d.skips(ctx, old[0], Exactly("Benchmark"+f.name)) {
 				r.fail(oldSide, errSkipped)
 				r.Only = ""
 			}
@@ -113,7 +118,7 @@ func (d *duel) find(ctx context.Context, p *program, pattern string) ([]found, e
 		if !strings.HasPrefix(name, "Benchmark") || !rx.MatchString(name) {
 			continue
 		}
-		one := exactly(name)
+		one := Exactly(name)
 		if nested {
 			one += "/" + rest
 		}

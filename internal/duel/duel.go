@@ -30,24 +30,25 @@ import (
 // Options say what to run against what.
 type Options struct {
 	Old, New Side
-	Commands *[2]string    // of a shell, to be run instead of benchmarks
-	Program  string        // a main package, which is built on both sides for {program} in the commands; "" is none
-	Dir      string        // where commands run
-	Packages []string      // patterns of the go command; nil is ./...
-	Bench    string        // as for go test; "" is all
-	Flags    []string      // for building
-	NewTests bool          // benchmarks of the new side for both
-	Plan     stat.Plan     // when to stop; a Within of 0 is the least that this machine can tell, 1 % or more
-	Budget   time.Duration // for each benchmark; 0 is 20 s
-	Limit    time.Duration // for measuring all of them, whatever is decided then; 0 is none
-	How      string        // Duet or Alternate for all; "" decides for each
-	Layouts  int           // link each side this often with its code in another order; 0 and 1 leave it as it is
-	NoWhy    bool          // do not profile to explain what changed
-	Count    bool          // count instructions, too
-	Live     bool          // watch how much of the heap is in use, too
-	Noise    *Noise        // what identical programs differ by here, where that was found out just before; nil is not known
-	Seed     uint64        // of the random order; 0 is any
-	Notes    []string      // about the sides, for the answer
+	Commands *[2]string             // of a shell, to be run instead of benchmarks
+	Program  string                 // a main package, which is built on both sides for {program} in the commands; "" is none
+	Dir      string                 // where commands run
+	Packages []string               // patterns of the go command; nil is ./...
+	Bench    string                 // as for go test; "" is all
+	Skip     func(name string) bool // benchmarks to leave out, which are named as in the answer; nil is none
+	Flags    []string               // for building
+	NewTests bool                   // benchmarks of the new side for both
+	Plan     stat.Plan              // when to stop; a Within of 0 is the least that this machine can tell, 1 % or more
+	Budget   time.Duration          // for each benchmark; 0 is 20 s
+	Limit    time.Duration          // for measuring all of them, whatever is decided then; 0 is none
+	How      string                 // Duet or Alternate for all; "" decides for each
+	Layouts  int                    // link each side this often with its code in another order; 0 and 1 leave it as it is
+	NoWhy    bool                   // do not profile to explain what changed
+	Count    bool                   // count instructions, too
+	Live     bool                   // watch how much of the heap is in use, too
+	Noise    *Noise                 // what identical programs differ by here, where that was found out just before; nil is not known
+	Seed     uint64                 // of the random order; 0 is any
+	Notes    []string               // about the sides, for the answer
 
 	// Clear is asked after each pair whether those of a benchmark are so far apart that no more are wanted. It may be nil.
 	Clear func(b *recording.DuelBenchmark) bool

@@ -189,8 +189,8 @@ func (d *duel) together(ctx context.Context, cpu int, alone bool, cmds []*exec.C
 	return results, nil
 }
 
-// exactly returns the pattern that only one benchmark matches.
-func exactly(name string) string {
+// Exactly returns the pattern that only one benchmark matches.
+func Exactly(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"

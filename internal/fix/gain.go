@@ -200,11 +200,11 @@ func (t *told) weighMemory(rows []report.CompareRow) {
 	}
 }
 
-// weighRisks finds a benchmark that may have become too slow. If another one is decided, it need not be; but CPU times vary so little that one that
+// weighRisks finds the benchmark that may have become slowest. If another one is decided, it need not be; but CPU times vary so little that one that
 // seems to be longer usually is.
 func (t *told) weighRisks() {
 	for _, row := range t.risks {
-		if !t.timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt {
+		if (!t.timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt) && (t.risky == nil || row.Ratio > t.risky.Ratio) {
 			t.risky = row
 		}
 	}

@@ -39,7 +39,7 @@ func (r *run) whole(ctx context.Context) error {
 				race.Packages = append(race.Packages, dir)
 			}
 		}
-		for name := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(one.Bench, "^("), ")$"), "|") {
+		for _, name := range one.Names {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -50,6 +50,12 @@ func (r *run) whole(ctx context.Context) error {
 	}
 	slices.Sort(names)
 	race.Bench = "^(" + strings.Join(names, "|") + ")$"
+	race.Skip = func(name string) bool {
+		top, _, _ := strings.Cut(name, "/")
+		return !slices.ContainsFunc(r.races, func(one prove.Race) bool {
+			return slices.Contains(one.Names, "Benchmark"+top) && (one.Skip == nil || !one.Skip(name))
+		})
+	}
 	return r.wholeOf(ctx, race)
 }
 

@@ -135,3 +135,85 @@ func BenchmarkD(b *testing.B) { Sum(b.N) }
 		}
 	}
 }
+
+// TestPartsReached holds which parts of benchmarks do not reach what changed.
+func TestPartsReached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds tests")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), []byte("module example.com/p\n\ngo 1.26\n"))
+	write(t, filepath.Join(dir, "p.go"), []byte("package p\n\nfunc Sum(n int) int {\n\treturn n + n\n}\n"))
+	write(t, filepath.Join(dir, "p_test.go"), []byte(`package p
+
+import (
+	"os"
+	"testing"
+)
+
+func sum(b *testing.B)  { Sum(b.N) }
+func none(b *testing.B) {}
+
+func BenchmarkPlain(b *testing.B) { Sum(b.N) }
+
+func BenchmarkParts(b *testing.B) {
+	b.Run("a sum/of=2", sum)
+	b.Run("none", none)
+	b.Run("none", none)
+	b.Run("deep", func(b *testing.B) {
+		b.Run("sum", sum)
+		b.Run("none", none)
+	})
+}
+
+func BenchmarkAround(b *testing.B) {
+	Sum(1)
+	b.Run("none", none)
+	b.Run("sum", sum)
+}
+
+func BenchmarkAroundAlone(b *testing.B) {
+	Sum(1)
+	b.Run("none", none)
+	b.Run("neither", none)
+}
+
+func BenchmarkVaries(b *testing.B) {
+	for range os.Getpid() {
+		Sum(1) // another number of times in each process
+	}
+	b.Run("none", none)
+	b.Run("sum", sum)
+}
+
+var made = 0
+
+func BenchmarkOneAfterTheOther(b *testing.B) {
+	b.Run("first", func(b *testing.B) { made = Sum(b.N) })
+	b.Run("second", func(b *testing.B) {
+		if made == 0 {
+			b.Fatal("nothing was made")
+		}
+	})
+}
+`))
+	v := Version{Name: "p", Dir: dir}
+	r := &run{change: &Change{Old: v, New: v}, opt: Options{Time: time.Hour}, proof: &report.Proof{}}
+	found, _, err := r.reachingIn(t.Context(), probing{
+		dir: "./.", file: filepath.Join(t.TempDir(), "p.test"), time: "1x", apart: true, paths: []string{"example.com/p"}, touched: map[string][]span{"example.com/p/p.go": {{3, 5}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for _, b := range found {
+		got[b.name] = strings.Join(b.away, " ")
+	}
+	want := map[string]string{
+		"BenchmarkPlain": "", "BenchmarkParts": "Parts/none Parts/none#01 Parts/deep/none", "BenchmarkAround": "Around/none", "BenchmarkAroundAlone": "",
+		"BenchmarkVaries": "", "BenchmarkOneAfterTheOther": "",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the parts that do not reach it are %q, want %q", got, want)
+	}
+}

@@ -6,16 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/bench"
 	"github.com/hone-perf/hone/internal/duel"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
@@ -28,17 +29,18 @@ import (
 // A Race is what Options.Faster is asked to run: benchmarks of both versions, against each other.
 type Race struct {
 	Old, New  Version
-	Packages  []string          // as the go command names them
-	Bench     string            // pattern of their names
-	Names     []string          // of benchmarks, which Bench is made of; none where there is a program instead
-	Flags     []string          // for building
-	Budget    time.Duration     // for each benchmark
-	Limit     time.Duration     // for all of them together; 0 is none
-	Renamed   map[string]string // import paths of packages in the old version → in the new one, where they differ
-	Generated bool              // benchmarks are, and in an overlay
-	NoWhy     bool              // do not profile to explain what changed: the machine is too busy for that
-	Live      bool              // watch how much of the heap is in use, too
-	Noise     *duel.Noise       // what identical programs differ by, where it is known
+	Packages  []string               // as the go command names them
+	Bench     string                 // pattern of their names
+	Names     []string               // of benchmarks, which Bench is made of; none where there is a program instead
+	Skip      func(name string) bool // as in duel.Options: parts of them that do not reach what changed; nil is none
+	Flags     []string               // for building
+	Budget    time.Duration          // for each benchmark
+	Limit     time.Duration          // for all of them together; 0 is none
+	Renamed   map[string]string      // import paths of packages in the old version → in the new one, where they differ
+	Generated bool                   // benchmarks are, and in an overlay
+	NoWhy     bool                   // do not profile to explain what changed: the machine is too busy for that
+	Live      bool                   // watch how much of the heap is in use, too
+	Noise     *duel.Noise            // what identical programs differ by, where it is known
 
 	Enough func(*recording.Duel) bool          // as in duel.Options; nil is none
 	Clear  func(*recording.DuelBenchmark) bool // as in duel.Options; nil is none
@@ -58,6 +60,7 @@ const (
 	leastBudget = 2 * time.Second
 	mostBudget  = 20 * time.Second
 	probeLimit  = 30 * time.Second // for a benchmark to be run once
+	partsShare  = 4                // of the time for calls goes to finding the parts of a benchmark that reach the change: a fourth
 	mostStretch = 4                // of the clock against CPU time, for there to be time for profiles
 )
 
@@ -84,6 +87,7 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 	rows := 0
 	var wall, cpu time.Duration
 	var names []string
+	away := make(map[string]bool)
 	for _, b := range reaching {
 		rows += b.rows
 		wall += b.wall
@@ -94,7 +98,18 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 		if !slices.Contains(race.Packages, b.dir) {
 			race.Packages = append(race.Packages, b.dir)
 		}
+		for _, part := range b.away {
+			away[part] = true
+		}
 	}
+	for _, b := range reaching {
+		for _, part := range b.parts {
+			if !slices.Contains(b.away, part) {
+				delete(away, part) // another package has a benchmark of that name, and parts are left out by name alone
+			}
+		}
+	}
+	rows = max(rows-len(away), min(rows, 1))
 	slices.Sort(names)
 	if rows == 0 {
 		work, err := scratch.Dir("prove-bench-")
@@ -132,10 +147,13 @@ func (r *run) speed(ctx context.Context, pairs []*pair, took time.Duration) erro
 			}
 		}
 		r.note("%s: those shown are %s", noneReach(all), strings.Join(shown, ", and "))
-	} else if rest := all - len(reaching); rest > 0 {
+	} else if rest := all - len(reaching) + len(away); rest > 0 {
 		r.note("%s left out: what changed is not reached by %s", unit.Counted(rest, "benchmark"), itOrThem(rest))
 	}
 	race.Bench, race.Names = "^("+strings.Join(names, "|")+")$", names
+	if len(away) > 0 {
+		race.Skip = func(name string) bool { return away[name] }
+	}
 	race.Budget = min(max(left/time.Duration(rows), leastBudget), mostBudget)
 	if race.NoWhy = wall > mostStretch*cpu && wall > time.Second; race.NoWhy {
 		r.hint("the machine is too busy to profile the reason; ", hint.Ask("compare"), " takes the time")
@@ -189,7 +207,9 @@ func itOrThem(n int) string {
 // A reaching benchmark runs what changed.
 type reaching struct {
 	dir, name string
-	rows      int // lines that it prints
+	rows      int      // lines that it prints
+	parts     []string // that these are about, without the word Benchmark: Encode/size=10
+	away      []string // those that do not reach what changed
 	wall, cpu time.Duration
 }
 
@@ -239,7 +259,7 @@ func (r *run) reaching(ctx context.Context, pairs []*pair) (found []reaching, al
 		}
 		r.opt.Say("finding the benchmarks that reach the change, " + dir)
 		in, n, err := r.reachingIn(ctx, probing{
-			dir: dir, file: filepath.Join(work, strconv.Itoa(i)+".test"), paths: paths, touched: touched, time: "1x",
+			dir: dir, file: filepath.Join(work, strconv.Itoa(i)+".test"), paths: paths, touched: touched, time: "1x", apart: true,
 			ends: func(in []reaching, ran time.Duration) bool {
 				return len(found)+len(in) > 0 && (ran > r.opt.Time || over() && !slices.Contains(own, dir))
 			},
@@ -276,6 +296,7 @@ type probing struct {
 	flags   []string // for building
 	bench   string   // pattern of the benchmarks; "" is all
 	time    string   // for which each runs: 1x is once
+	apart   bool     // look at their parts, too
 	file    string   // for the test program
 	paths   []string // of packages whose code is counted
 	touched map[string][]span
@@ -340,10 +361,50 @@ func (r *run) reachingIn(ctx context.Context, p probing) (found []reaching, n co
 		}
 		if reaches(covered, before, p.touched) {
 			b.rows = max(b.rows, 1)
+			if p.apart && len(b.parts) > 1 {
+				if b.away, err = r.partsAway(ctx, &b, p, dir, cover); err != nil {
+					return nil, n, err
+				}
+			}
 			found = append(found, b)
 		}
 	}
 	return found, n, nil
+}
+
+// partsAway runs the parts of a benchmark one by one, and returns those that do not reach what changed. Those for which there is no time, and
+// those that do not run by themselves, count as reaching it.
+func (r *run) partsAway(ctx context.Context, b *reaching, p probing, dir, cover string) (away []string, err error) {
+	began := time.Now()
+	// What is around the parts runs with each of them, so it says nothing about one, unless it is not the same each time.
+	around := reaching{name: b.name + "/no part has this name"}
+	before, err := around.probe(ctx, p, dir, cover)
+	if err == nil {
+		var again map[codeBlock]int
+		if again, err = around.probe(ctx, p, dir, cover); !maps.Equal(before, again) {
+			return nil, ctx.Err()
+		}
+	}
+	if err != nil || around.rows > 0 {
+		return nil, ctx.Err()
+	}
+	for _, name := range b.parts {
+		if time.Since(began) > r.opt.Time/partsShare {
+			break
+		}
+		part := reaching{name: "Benchmark" + name}
+		covered, err := part.probe(ctx, p, dir, cover)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil && part.rows == 1 && !reaches(covered, before, p.touched) {
+			away = append(away, name)
+		}
+	}
+	if len(away) == len(b.parts) {
+		return nil, nil // what reaches it is around them
+	}
+	return away, nil
 }
 
 func firstOf(err error) string {
@@ -419,7 +480,7 @@ func (b *reaching) probe(ctx context.Context, p probing, dir, profile string) (m
 	limit := cmp.Or(p.limit, probeLimit)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(limited, p.file, "-test.run=^$", "-test.bench=^"+regexp.QuoteMeta(b.name)+"$", "-test.benchtime="+p.time, "-test.coverprofile="+profile)
+	cmd := exec.CommandContext(limited, p.file, "-test.run=^$", "-test.bench="+duel.Exactly(b.name), "-test.benchtime="+p.time, "-test.coverprofile="+profile)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	began := time.Now()
@@ -434,6 +495,11 @@ func (b *reaching) probe(ctx context.Context, p probing, dir, profile string) (m
 		return nil, err
 	}
 	b.rows = bytes.Count(out, []byte(" ns/op"))
+	if f, err := bench.Read(bytes.NewReader(out), ""); err == nil {
+		for i := range f.Results {
+			b.parts = append(b.parts, f.Results[i].Name)
+		}
+	}
 	ran, err := cover.ParseProfiles(profile)
 	if err != nil {
 		return nil, err
