@@ -47,7 +47,32 @@ func (s *side) makeUp(ctx context.Context, work string, opt Options) (made *benc
 	return made, why, err
 }
 
-// aim makes targets of all functions that other packages can call; in a program, of all. Where there are none, it says why the first one
+// seldom reports whether a function is one that programs seldom call as often as others, such as one that words an error or makes an option:
+// all are called as often as each other here, so what they cost would come first.
+func (s *side) seldom(key string) bool {
+	fn, ok := s.decls[key].obj.(*types.Func)
+	if !ok {
+		return false
+	}
+	sig := fn.Signature()
+	if sig.Recv() != nil && (fn.Name() == "Error" || fn.Name() == "GoString" || fn.Name() == "Unwrap") && sig.Params().Len() == 0 {
+		return true
+	}
+	if sig.Recv() != nil || sig.Results().Len() != 1 {
+		return false
+	}
+	result, ok := types.Unalias(sig.Results().At(0).Type()).(*types.Named)
+	if !ok || result.Obj().Pkg() != s.pkg.Types {
+		return false
+	}
+	if strings.HasSuffix(result.Obj().Name(), "Option") {
+		return true
+	}
+	option, ok := result.Underlying().(*types.Signature)
+	return ok && option.Params().Len() == 1 && (option.Results().Len() == 0 || isErrorType(option.Results().At(0).Type()))
+}
+
+// aim makes targets of the functions that other packages can call, but for those that they seldom do; in a program, of all. Where there are none, it says why the first one
 // of them cannot be called.
 func (s *surface) aim() (why string) {
 	program := s.new.pkg.Types.Name() == "main"
@@ -68,6 +93,9 @@ func (s *surface) aim() (why string) {
 		}
 	}
 	if len(s.targets) > 0 {
+		if work := slices.DeleteFunc(slices.Clone(s.targets), func(t *target) bool { return s.new.seldom(t.key) }); len(work) > 0 {
+			s.targets = work
+		}
 		return ""
 	}
 	for _, key := range sortedKeys(s.new.decls) {
