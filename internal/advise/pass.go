@@ -78,8 +78,10 @@ func (p *Pass) Told(from, to int) bool { return p.said.told(p.File.Name, from, t
 // ToldAnything reports whether any rule has spoken.
 func (p *Pass) ToldAnything() bool { return len(p.said.list) > 0 }
 
-// ToldObjects reports whether a rule has spoken of objects that lines of the file make.
-func (p *Pass) ToldObjects(from, to int) bool { return p.said.toldObjects(p.File.Name, from, to) }
+// ToldOf reports whether a rule has spoken of what lines of the file cost of a metric.
+func (p *Pass) ToldOf(m cost.Metric, from, to int) bool {
+	return p.said.toldOf(m, p.File.Name, from, to)
+}
 
 // Knows reports whether a rule has spoken of what a function calls.
 func (p *Pass) Knows(fn, callee string) bool { return p.said.knows(fn, callee) }

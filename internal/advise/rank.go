@@ -63,10 +63,10 @@ func (a *adviser) told(file string, from, to int) bool {
 	return slices.ContainsFunc(a.list, func(k kept) bool { return k.about(file, from, to) })
 }
 
-// toldObjects reports whether there is a finding about objects that some lines make.
-func (a *adviser) toldObjects(file string, from, to int) bool {
+// toldOf reports whether there is a finding about what some lines cost of a metric.
+func (a *adviser) toldOf(m cost.Metric, file string, from, to int) bool {
 	return slices.ContainsFunc(a.list, func(k kept) bool {
-		return k.about(file, from, to) && slices.ContainsFunc(k.Savings, func(s report.Saving) bool { return s.Metric == cost.Metrics[cost.ObjectsMade].Name })
+		return k.about(file, from, to) && slices.ContainsFunc(k.Savings, func(s report.Saving) bool { return s.Metric == cost.Metrics[m].Name })
 	})
 }
 

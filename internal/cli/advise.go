@@ -38,8 +38,9 @@ changed since the recording.
 Findings are ranked by what they could save: CPU including garbage collection counts in
 full, bytes and objects a quarter each, live memory and time spent waiting half. A finding
 without a patch counts half, and one for which hone knows no cheaper way a quarter. Findings
-that would save less than --min are left out. For code in other modules there is advice but
-no patch.
+that would save less than --min are left out. A line that allocates, and for which no rule
+knows a better way, has to make 15 times --min of all objects or bytes, and to take 5 times
+--min of the CPU time. For code in other modules there is advice but no patch.
 
 For profiles from a store, findings say what they cost all processes of the service together,
 and are ranked by that: by cores, where 4 GB of live memory count as one. --core-hour '$0.04'

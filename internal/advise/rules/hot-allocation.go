@@ -30,7 +30,7 @@ var hotAllocation = &advise.Rule{
 			}
 			l = withHelpers(p.Func, l)
 			c := l.Sum(allocating)
-			if !shows(p, &c, hotCPU) {
+			if !shows(p, &c) {
 				return
 			}
 			if copyForCaller(p.Func, n) && !mostly(p, &c) {

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,24 +23,25 @@ import (
 )
 
 // hotObjects speaks where all other rules are silent: whoever looks for what allocates must not be told that there is nothing, when one
-// line makes more objects than all others together, or more than any other and a quarter of them.
+// line makes more objects than all others together, or more than any other and a quarter of them, or more than half of all bytes.
 var hotObjects = &advise.Rule{
 	Name: "hot-objects", Rank: 0, Last: true, Story: true,
-	Doc: "one line makes most of the objects, or more than any other",
+	Doc: "one line makes most of the objects, or more than any other, or allocates most of the bytes",
 
 	NoFix: missing.WhyOnHeap,
 	Find: func(p *advise.Pass) {
 		if !p.Costs.Telling() {
 			return
 		}
-		for at, l := range p.Lines {
-			most := 2*l.Made[0] > p.Costs.Total[cost.ObjectsMade]
-			if !most && (manyShare*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] || !makesMore(p, l)) {
+		for _, at := range slices.Sorted(maps.Keys(p.Lines)) {
+			l := p.Lines[at]
+			most, large := 2*l.Made[0] > p.Costs.Total[cost.ObjectsMade], 2*l.Made[1] > p.Costs.Total[cost.BytesMade]
+			if !most && !large && (manyShare*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] || !makesMore(p, l)) {
 				continue
 			}
 			n := nodeOn(p.Func, at, l)
-			if !most && (n == nil || p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil || copyForCaller(p.Func, n)) {
-				return // a start-up, a pool or tuned code has such lines, too
+			if !most && (n == nil || p.Once(n) != once.Often || pool.InNew(p.Func, n) != nil || !large && copyForCaller(p.Func, n)) {
+				continue // a start-up, a pool or tuned code has such lines, too
 			}
 			from, to := at, at
 			if n == nil {
@@ -47,11 +49,14 @@ var hotObjects = &advise.Rule{
 			} else if st := simpleStatement(p.Func, n); st != nil && !code.IsInitializer(p.Decl) {
 				from, to = p.Line(st.Pos()), p.Line(st.End())
 			}
-			if p.ToldObjects(from, to) || pool.InNew(p.Func, n) != nil && slices.ContainsFunc(getters(p, l), func(fn string) bool { return p.Knows(fn, "sync.(*Pool).Get") }) {
-				return
+			of := cost.ObjectsMade
+			if large && !most {
+				of = cost.BytesMade
 			}
-			makesMost(p, n, at, l)
-			return
+			if p.ToldOf(of, from, to) || pool.InNew(p.Func, n) != nil && slices.ContainsFunc(getters(p, l), func(fn string) bool { return p.Knows(fn, "sync.(*Pool).Get") }) {
+				continue
+			}
+			makesMost(p, n, at, l, of)
 		}
 	},
 }
@@ -71,12 +76,13 @@ func makesMore(p *advise.Pass, l *cost.Line) bool {
 	return true
 }
 
-func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
+// makesMost reports a line that makes much of what a metric counts, objects or bytes.
+func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line, of cost.Metric) {
 	c := l.Sum(func(c *cost.Chain) bool {
 		return !slices.ContainsFunc(c.Below, func(fn string) bool { return p.Mine(fn) }) && (!c.OnCPU || allocating(c))
 	})
 	c = cost.Cost{cost.CPU: c[cost.CPU], cost.ObjectsMade: l.Made[0], cost.BytesMade: l.Made[1]}
-	if p.ToldAnything() && p.Costs.Part(&c, cost.CPU) < hotCPU*p.Least && manyShare*c[cost.BytesMade] < p.Costs.Total[cost.BytesMade] {
+	if p.ToldAnything() && !takesCPU(p, &c) && manyShare*c[cost.BytesMade] < p.Costs.Total[cost.BytesMade] {
 		return // many small objects, beside what takes more memory and time
 	}
 	f := advise.Finding{
@@ -86,10 +92,17 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line) {
 		OnHeap: true,
 		Risk:   "code that keeps a reused value sees its later content",
 	}
-	if 2*l.Made[0] <= p.Costs.Total[cost.ObjectsMade] {
+	switch {
+	case of == cost.BytesMade:
+		f.Title, f.Claim = "most bytes are allocated on one line", unit.Share(p.Costs.Part(&c, of))+" of all bytes come from here"
+	case 2*l.Made[0] <= p.Costs.Total[cost.ObjectsMade]:
 		f.Title = "more objects are made on this line than on any other"
 	}
-	if c[cost.BytesMade] > 0 {
+	switch {
+	case c[cost.ObjectsMade] == 0:
+	case of == cost.BytesMade:
+		f.Claim += fmt.Sprintf(", in objects of %d bytes each on average", c[cost.BytesMade]/c[cost.ObjectsMade])
+	case c[cost.BytesMade] > 0:
 		f.Claim += fmt.Sprintf(", of %d bytes each on average", c[cost.BytesMade]/c[cost.ObjectsMade])
 	}
 	made, callee := madeOn(p.Func, at, l)

@@ -12,11 +12,11 @@ import (
 )
 
 // The rules of this file come last. They speak of lines of which no other rule does, and only where what is allocated there
-// shows: as a tenth of all that is, and in the CPU that it takes. There is no patch for what is only known to cost.
+// shows: as a large share of all that is, and in the CPU time that it takes. There is no patch for what is only known to cost.
 // Shares are multiples of what is worth a word, which is a hundredth when nobody asks for another.
 const (
 	hotShare = 15 // of all objects, or of all bytes
-	hotCPU   = 5  // of all CPU, spent on allocating them
+	hotCPU   = 5  // of all CPU, spent on allocating and collecting them
 )
 
 // A leaf is a function of the runtime that allocates, and what it says about the code above it.
@@ -129,8 +129,14 @@ func (s *several) report(p *advise.Pass) {
 }
 
 // shows reports whether allocating is worth a word.
-func shows(p *advise.Pass, c *cost.Cost, least float64) bool {
-	return max(p.Costs.Surely(c, cost.ObjectsMade), p.Costs.Surely(c, cost.BytesMade)) >= hotShare*p.Least && (p.Costs.Total[cost.CPU] == 0 || p.Costs.Part(c, cost.CPU) >= least*p.Least)
+func shows(p *advise.Pass, c *cost.Cost) bool {
+	return max(p.Costs.Surely(c, cost.ObjectsMade), p.Costs.Surely(c, cost.BytesMade)) >= hotShare*p.Least && (p.Costs.Total[cost.CPU] == 0 || takesCPU(p, c))
+}
+
+// takesCPU reports whether allocating takes much CPU time, with what the collector needs for it.
+func takesCPU(p *advise.Pass, c *cost.Cost) bool {
+	spared := p.Costs.WithCollector(*c)
+	return p.Costs.Part(&spared, cost.CPU) >= hotCPU*p.Least
 }
 
 // allocating is what a line allocates, with what growing and copying takes.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -230,5 +231,60 @@ func main() {
 		if i < 0 || found[i].Title != want || strings.Contains(found[i].Claim, "of all objects") != (want != "slice grown by append") {
 			t.Errorf("%s: %+v; want %q", cpu, found, want)
 		}
+	}
+}
+
+// The CPU time of what a line allocates includes that of the collector, as it does in what the finding says; and a line that makes more than
+// half of all bytes is spoken of, however little CPU time that takes.
+func TestLargeAllocators(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bytes, collector string // of all bytes, and of 100 of CPU, of which the line has 2
+		once             bool
+		want             string
+	}{
+		"the collector takes the time":         {bytes: "40", collector: "10", want: "object allocated on every call"},
+		"neither takes much":                   {bytes: "40", collector: "1"},
+		"most bytes":                           {bytes: "60", collector: "1", want: "most bytes are allocated on one line"},
+		"most bytes, made once":                {bytes: "60", collector: "1", once: true},
+		"few bytes, and the collector is busy": {bytes: "10", collector: "60"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fn, call := "parse", "parse()"
+			if tt.once {
+				fn, call = "init", ""
+			}
+			rest, err := strconv.Atoi(tt.bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := `package main
+
+var states []*[99]int
+
+func ` + fn + `() {
+	states = append(states[:0], new([99]int)) // cost: [cpu*2] runtime.newobject runtime.mallocgc, [alloc_space*` + tt.bytes + `], [alloc_objects]
+}
+
+func main() {
+	for {
+		` + call + `
+	}
+}
+`
+			found := adviseOn(t, src, func(m *madeProfile, file string) {
+				m.add("runtime.gcBgMarkWorker", "<made>", 0, 1, []string{"[cpu*" + tt.collector + "]"})
+				m.add("os.ReadFile", "<made>", 0, 1, []string{"[cpu*100]"})
+				m.add("os.ReadFile", "<made>", 0, 1, []string{"[alloc_space*" + strconv.Itoa(100-rest) + "]"})
+				m.add("os.ReadFile", "<made>", 0, 1, []string{"[alloc_objects*99]"})
+			})
+			got := ""
+			if i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Where.Line == 6 }); i >= 0 {
+				got = found[i].Title
+			}
+			if got != tt.want {
+				t.Errorf("it says %q; want %q: %+v", got, tt.want, found)
+			}
+		})
 	}
 }

@@ -68,10 +68,7 @@ func (c *Costs) Part(v *Cost, m Metric) float64 {
 // Savings says what a cost is of all there is, the largest share first, with what the collector would be spared.
 func (c *Costs) Savings(v Cost) []report.Saving {
 	var out []report.Saving
-	if c.gc > 0 && c.Total[BytesMade] > 0 {
-		// The collector runs as often as bytes are allocated.
-		v[CPU] += int64(float64(c.gc) * float64(v[BytesMade]) / float64(c.Total[BytesMade]))
-	}
+	v = c.WithCollector(v)
 	for m := range Metric(NumMetrics) {
 		if share := c.Part(&v, m); share >= LeastShown {
 			out = append(out, report.Saving{
@@ -81,6 +78,15 @@ func (c *Costs) Savings(v Cost) []report.Saving {
 		}
 	}
 	return out
+}
+
+// WithCollector adds the CPU time that the collector needs for what a cost allocates.
+func (c *Costs) WithCollector(v Cost) Cost {
+	if c.gc > 0 && c.Total[BytesMade] > 0 {
+		// The collector runs as often as bytes are allocated.
+		v[CPU] += int64(float64(c.gc) * float64(v[BytesMade]) / float64(c.Total[BytesMade]))
+	}
+	return v
 }
 
 // LeastShown is the smallest share that is worth a word beside others.
