@@ -61,6 +61,9 @@ var hotCall = &advise.Rule{
 			what, risk := unknownCallee(p.Func, most, n), "code that keeps a reused value sees its later content"
 			if k := knownCallee(most); k != nil {
 				what = *k
+				if first, larger := l.Sum(firstArray), l.Sum(growingBuffer); strings.HasPrefix(most, "bytes.(*Buffer).Write") && p.Costs.Weight(&first) > p.Costs.Weight(&larger) {
+					what = newArray
+				}
 				if strings.Contains(k.advice, "(Grow)") && hasGrown(p.Func, n) {
 					what.claim = "the room that Grow made is too small: " + what.claim
 					what.advice = "make more room where it is known how much there will be, or use a buffer again"
@@ -187,6 +190,10 @@ var callees = []callee{
 	{"slices.Sorted", "sorted slice built on every call", "the slice grows step by step, and is sorted, on each call", "keep it sorted, or reuse one slice"},
 	{"maps.Clone", "map copied on every call", "the copy is a new map on each call", "return the map itself where nobody changes it"},
 }
+
+// newArray is about a Buffer that mostly does not grow after its first write.
+var newArray = callee{title: "buffer allocated on every call", claim: "a new buffer allocates an array on its first write, with room for 64 bytes or for what is written",
+	advice: "reuse a buffer, after Reset, or append to a slice"}
 
 // knownCallee returns what is known of a function, or nil. What holds for texts mostly does for lists of bytes.
 func knownCallee(fn string) *callee {

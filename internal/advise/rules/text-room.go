@@ -93,9 +93,14 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 	if worst == nil {
 		return
 	}
+	isBuffer := typ == "bytes.Buffer"
+	begins := "nothing"
+	if isBuffer {
+		begins = "64 bytes"
+	}
 	f := advise.Finding{
 		Title:  "Builder or Buffer grown step by step",
-		Claim:  fmt.Sprintf("a %s begins with nothing: it makes a larger array again and again, and copies %s each time", typ, b.Name()),
+		Claim:  fmt.Sprintf("a %s begins with %s: it makes a larger array again and again, and copies %s each time", typ, begins, b.Name()),
 		Advice: "start with room for the usual size (Grow)",
 		Risk:   "some of the room may not be needed",
 		Callee: strings.Replace(typ, ".", ".(*", 1) + ")." + worst.Fun.(*ast.SelectorExpr).Sel.Name,
@@ -108,19 +113,26 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 	if n := roomForWrites(p.Func, b, decl, writes); n != "" {
 		f.Fixes = p.Fix(report.Mechanical, "make room for as long a text as there is to read", edit.After(decl, fmt.Sprintf("\n%s.Grow(%s)", b.Name(), n)))
 	}
-	if n := roomFor(usualSize(p, writes, growingBuffer, byGrowing, halfOfGrowing)); n > 0 {
+	// Without Grow, a Buffer has as much room as roomFor gives it.
+	if n := roomFor(usualSize(p, writes, growingBuffer, byGrowing, halfOfGrowing)); n > 0 && !isBuffer {
 		f.Fixes = append(f.Fixes, p.Fix(report.Mechanical, fmt.Sprintf("begin with room for %d bytes", n), edit.After(decl, fmt.Sprintf("\n%s.Grow(%d)", b.Name(), n)))...)
 	}
 	p.Report(worst, sum, f)
 }
 
-// growingBuffer is what making a Builder or Buffer larger costs.
+// growingBuffer is what making a Builder or Buffer larger costs. The first array of a Buffer is not part of that: it has room for 64 bytes, so
+// a short text needs no other.
 func growingBuffer(c *cost.Chain) bool {
 	first := c.First()
 	if strings.HasPrefix(first, "strings.(*Builder).Write") {
 		return !c.OnCPU || c.Has("runtime.growslice")
 	}
-	return strings.HasPrefix(first, "bytes.(*Buffer).Write") && c.Has("bytes.(*Buffer).grow", "bytes.growSlice")
+	return strings.HasPrefix(first, "bytes.(*Buffer).Write") && c.Has("bytes.growSlice")
+}
+
+// firstArray is what the first array of a Buffer costs.
+func firstArray(c *cost.Chain) bool {
+	return strings.HasPrefix(c.First(), "bytes.(*Buffer).Write") && c.Has("bytes.(*Buffer).grow") && !c.Has("bytes.growSlice")
 }
 
 // isNewBuffer reports whether a declaration is that of a Builder or Buffer alone, with nothing in it.

@@ -74,6 +74,21 @@ func tooLittle(list []string) string {
 	return b.String()
 }
 
+// The first array of a Buffer is allocated once for each text, and does not grow.
+func short(s string) string {
+	b := new(bytes.Buffer)
+	b.WriteString(s) // cost: bytes.(*Buffer).WriteString bytes.(*Buffer).grow runtime.mallocgc; want
+	return b.String()
+}
+
+func long(s string) string {
+	b := wrapped{new(bytes.Buffer)}
+	b.WriteString(s) // cost: bytes.(*Buffer).WriteString bytes.(*Buffer).grow bytes.growSlice runtime.mallocgc; want
+	return b.String()
+}
+
+type wrapped struct{ *bytes.Buffer }
+
 func shown(b *bytes.Buffer) string {
 	return b.String() // cost: bytes.(*Buffer).String runtime.slicebytetostring runtime.mallocgc
 }
@@ -133,6 +148,6 @@ var limits []string
 
 func main() {
 	once := strings.Fields("5 6") // cost: strings.Fields runtime.makeslice runtime.mallocgc; want
-	fmt.Println(len(once), len(limits), roomy(limits), tooLittle(limits), walked("a,b"), string(appended(7)), drawn(image.Rect(0, 0, 2, 2)), discarded("x"), newServer().take().Len(), shown(bytes.NewBufferString("z")))
+	fmt.Println(short("a"), long("b"), len(once), len(limits), roomy(limits), tooLittle(limits), walked("a,b"), string(appended(7)), drawn(image.Rect(0, 0, 2, 2)), discarded("x"), newServer().take().Len(), shown(bytes.NewBufferString("z")))
 	fmt.Println(parsed("12kb"), sum(5), words("a bc"), own("3"), stamp(nil, time.Time{}), local("::1"))
 }

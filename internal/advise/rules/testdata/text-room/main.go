@@ -20,9 +20,9 @@ func upper(s string, n int) string {
 
 func quoted(s string) string {
 	b := &bytes.Buffer{}
-	b.WriteByte('"') // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow runtime.mallocgc; want
+	b.WriteByte('"') // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow bytes.growSlice runtime.mallocgc; want
 	for i := 0; i < len(s); i++ {
-		b.WriteByte(s[i]) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow
+		b.WriteByte(s[i]) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow bytes.growSlice
 	}
 	b.WriteByte('"')
 	return b.String()
@@ -49,7 +49,7 @@ func roomy(s string) string {
 func raw(s string) []byte {
 	var b bytes.Buffer
 	for i := range len(s) {
-		b.WriteByte(s[i] + 1) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow
+		b.WriteByte(s[i] + 1) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow bytes.growSlice
 	}
 	return b.Bytes()
 }
@@ -59,7 +59,7 @@ func copied(s string) string {
 	var a bytes.Buffer
 	b := a
 	for i := range len(s) {
-		a.WriteByte(s[i]) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow
+		a.WriteByte(s[i]) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow bytes.growSlice
 	}
 	b.WriteByte('-')
 	return a.String() + b.String()
@@ -90,7 +90,28 @@ func firstWord(s string) string {
 	return b.String()
 }
 
+// The first array of a Buffer has room for 64 bytes, whatever is written first.
+func name(s string) string {
+	b := new(bytes.Buffer)
+	for i := 0; i < len(s) && s[i] != ':'; i++ {
+		b.WriteByte(s[i]) // cost: bytes.(*Buffer).WriteByte bytes.(*Buffer).grow runtime.mallocgc, [alloc_objects@64] bytes.(*Buffer).WriteByte bytes.(*Buffer).grow
+	}
+	return b.String()
+}
+
+func title(s string) string {
+	b := new(bytes.Buffer)
+	for _, r := range s {
+		if r == ':' {
+			break
+		}
+		b.WriteRune(r) // cost: [alloc_objects@64] bytes.(*Buffer).WriteRune bytes.(*Buffer).grow, [alloc_objects@128] bytes.(*Buffer).WriteRune bytes.(*Buffer).grow bytes.growSlice; want
+	}
+	return b.String()
+}
+
 func main() {
+	fmt.Println(name("a:b"), title("é:b"))
 	fmt.Println(firstWord("a b"))
 	fmt.Println(lines("a\nbc\n"))
 	fmt.Println(copied("abc"))
