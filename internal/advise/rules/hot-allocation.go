@@ -48,6 +48,10 @@ var hotAllocation = &advise.Rule{
 				what.claim = "the initial capacity of the slice is too small: " + what.claim
 				what.advice = "raise the initial capacity if the usual or maximum length is known, or reuse a slice"
 			}
+			if also := besides(p, l, f); also != nil {
+				what.claim += "; also, " + also.claim
+				what.advice += "; " + also.advice
+			}
 			risk := "code that keeps a reused slice, map or object may see the data of another caller"
 			if pool.InNew(p.Func, n) != nil {
 				what = emptyPool
@@ -94,13 +98,20 @@ var leaves = []leaf{
 		"append the parts to the final buffer, or avoid the string where it is only compared or looked up"},
 	{"makemap", "map allocated on every call", "make allocates a new map on every call, and its tables grow while it is filled",
 		"for a few keys, search a slice; or keep the map, and clear it before reuse"},
-	{"mapassign", "map that grows", "a map that is filled allocates larger tables, and moves all entries to them",
-		"make it with a size, or keep it and clear it"},
+	{"mapassign", "map that allocates while it is filled", "a map allocates room for its first entries, and larger tables when it is full",
+		"make it with a size where it gets more than 8 entries, or keep it and clear it"},
 	{"convT", "value moved to the heap for an interface", "a value in an interface is on the heap, unless it is a pointer or a small number",
 		"pass a pointer to an existing value, or accept the concrete type"},
 	{"newobject", "object allocated on every call", "each call allocates a new object",
 		"return a value, let the caller provide the memory, reuse an object, or find out why it escapes"},
 }
+
+// What CPU samples tell of maps that are filled.
+var (
+	mapThatGrows  = leaf{"mapassign", "map that grows", "a map that is filled allocates larger tables, and moves all entries to them", "make it with a size, or keep it and clear it"}
+	mapThatBegins = leaf{"mapassign", "map filled on every call", "a new map allocates room for 8 entries with its first one",
+		"for a few keys, search a slice; make the map only where it is needed, or keep it and clear it; a size of up to 8 changes nothing"}
+)
 
 // withHelpers returns what is below a line as if helpers that it calls were written out there.
 func withHelpers(f *code.Func, l *cost.Line) *cost.Line {
@@ -124,12 +135,19 @@ func leafOf(p *advise.Pass, l *cost.Line, n ast.Node) *leaf {
 	var most *leaf
 	best := int64(0)
 	for i := range leaves {
-		c := l.Sum(cost.Allocates(leaves[i].prefix))
-		if leaves[i].prefix == "mapassign" && mapWithRoom(f, n) {
-			continue // the room is not what is missing
+		c, is := l.Sum(cost.Allocates(leaves[i].prefix)), &leaves[i]
+		if is.prefix == "mapassign" {
+			switch begins, grows := l.Sum(mapBegins), l.Sum(mapGrows); {
+			case mostlyBegins(begins, grows):
+				is = &mapThatBegins
+			case mapWithRoom(f, n):
+				continue // the room is not what is missing
+			case grows[cost.CPU] > 0:
+				is = &mapThatGrows
+			}
 		}
 		if c[cost.CPU] > best {
-			most, best = &leaves[i], c[cost.CPU]
+			most, best = is, c[cost.CPU]
 		}
 	}
 	e := shownLeaf(f, n, "")
@@ -147,6 +165,25 @@ func leafOf(p *advise.Pass, l *cost.Line, n ast.Node) *leaf {
 		}
 	}
 	return shown
+}
+
+// besides returns what else a line does that takes at least a quarter of the CPU time of what it is told of, or nil.
+func besides(p *advise.Pass, l *cost.Line, told *leaf) *leaf {
+	if told == nil {
+		return nil
+	}
+	first := cost.Allocates(told.prefix)
+	all := l.Sum(first)
+	var also *leaf
+	best := max(all[cost.CPU]/4, 1)
+	for i := range leaves {
+		is := cost.Allocates(leaves[i].prefix)
+		c := l.Sum(func(c *cost.Chain) bool { return c.OnCPU && is(c) && !first(c) })
+		if leaves[i].prefix != "mapassign" && c[cost.CPU] >= best && p.Costs.Surely(&c, cost.CPU) > 0 {
+			also, best = &leaves[i], c[cost.CPU]+1
+		}
+	}
+	return also
 }
 
 // growing is what append does with the array of a list.

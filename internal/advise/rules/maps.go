@@ -23,6 +23,31 @@ func inMap(c *cost.Chain) bool {
 	})
 }
 
+// mapGrowth is where maps move their entries to larger tables, in the names of Go 1.24 and later, and of Go before.
+var mapGrowth = []string{
+	"internal/runtime/maps.(*Map).growToTable", "internal/runtime/maps.(*table).grow", "internal/runtime/maps.(*table).rehash", "internal/runtime/maps.(*table).split",
+	"runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
+}
+
+// mapGrows is what moving the entries of maps to larger tables costs.
+func mapGrows(c *cost.Chain) bool {
+	return c.Direct() && slices.ContainsFunc(c.Below, func(b string) bool {
+		return slices.ContainsFunc(mapGrowth, func(in string) bool { return strings.HasPrefix(b, in) })
+	})
+}
+
+// mapBegins is what the first entry of maps costs: it allocates room for eight, and moves nothing. No size makes that less.
+func mapBegins(c *cost.Chain) bool {
+	if !c.Direct() {
+		return false
+	}
+	i := slices.IndexFunc(c.Below, func(b string) bool { return strings.HasPrefix(b, "runtime.mapassign") })
+	return c.Has("internal/runtime/maps.(*Map).growToSmall") || i >= 0 && i+1 < len(c.Below) && c.Below[i+1] == "runtime.newobject" // before Go 1.24
+}
+
+// mostlyBegins reports whether maps on some lines mostly allocate room for their first entries, as far as CPU samples tell.
+func mostlyBegins(begins, grows cost.Cost) bool { return begins[cost.CPU] > 2*grows[cost.CPU] }
+
 // A mapUse is the lines that use maps of one type.
 type mapUse struct {
 	t     *types.Map

@@ -49,13 +49,6 @@ var preallocMap = &advise.Rule{
 	},
 }
 
-// mapGrowth is where maps grow.
-var mapGrowth = []string{
-	"internal/runtime/maps.(*Map).growToTable", "internal/runtime/maps.(*Map).growToSmall", "internal/runtime/maps.(*table).grow",
-	"internal/runtime/maps.(*table).rehash", "internal/runtime/maps.(*table).split", "internal/runtime/maps.newTable", "internal/runtime/maps.newarray",
-	"internal/runtime/maps.NewTable", "runtime.hashGrow", "runtime.growWork", "runtime.evacuate",
-}
-
 func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 	decl, value := p.Declared(m)
 	made := p.Builtin(value, "make")
@@ -63,9 +56,10 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 	if made != nil && len(made.Args) > 1 || made == nil && (!isLit || len(lit.Elts) > 0) {
 		return
 	}
-	c := p.Cost(st, func(c *cost.Chain) bool {
-		return len(c.Below) == 0 && !c.OnCPU || c.Direct() && c.Has(mapGrowth...)
-	})
+	if mostlyBegins(p.Cost(st, mapBegins), p.Cost(st, mapGrows)) {
+		return
+	}
+	c := p.Cost(st, func(c *cost.Chain) bool { return len(c.Below) == 0 && !c.OnCPU || mapGrows(c) })
 	f := advise.Finding{
 		Title:  "map grown step by step",
 		Claim:  fmt.Sprintf("%s is made without a size, so it grows and rehashes its entries again and again", m.Name()),

@@ -51,13 +51,13 @@ type set map[string]struct{}
 
 // It is its callers who know how much there will be.
 func (s *set) add(x string) {
-	(*s)[x] = struct{}{} // cost: runtime.mapassign_faststr runtime.mallocgc
+	(*s)[x] = struct{}{} // cost: runtime.mapassign_faststr internal/runtime/maps.(*table).rehash runtime.mallocgc
 }
 
 func union(a, b []string) int {
 	s := set{}
 	for _, x := range a {
-		s.add(x) // cost: main.(*set).add runtime.mapassign_faststr runtime.mallocgc; want
+		s.add(x) // cost: main.(*set).add runtime.mapassign_faststr internal/runtime/maps.(*table).rehash runtime.mallocgc; want
 	}
 	for _, x := range b {
 		s.add(x)
@@ -111,7 +111,37 @@ func marshalTwice() []byte {
 	return out
 }
 
+// Maps of one or two entries have no larger tables.
+func one(k string) map[string]string {
+	m := make(map[string]string, 1)
+	m[k] = "x" // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToSmall runtime.mallocgc; want
+	return m
+}
+
+// Before Go 1.24, the first entries have a bucket.
+func two(k string) map[string]string {
+	m := make(map[string]string)
+	m[k] = "x" // cost: [cpu*9] runtime.mapassign_faststr runtime.newobject runtime.mallocgc, [alloc_objects], [cpu] runtime.mapassign_faststr runtime.hashGrow; want
+	return m
+}
+
+func many(words []string) map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range words {
+		if w != "" {
+			m[w+"!"] = true // cost: [cpu*4] runtime.mapassign_faststr runtime.newobject, [cpu*4] runtime.mapassign_faststr runtime.growWork_faststr runtime.evacuate_faststr, [cpu*3] runtime.concatstring2, [alloc_objects]; want
+		}
+	}
+	return m
+}
+
+func full(m map[string]bool, w string) {
+	m[w] = true // cost: runtime.mapassign_faststr runtime.(*hmap).newoverflow; want
+}
+
 func main() {
+	fmt.Println(one("a"), two("b"), many([]string{"c"}))
+	full(map[string]bool{}, "d")
 	fmt.Println(string(marshal()), string(marshalTwice()))
 	fmt.Println(len(page(1)))
 	fmt.Println(text([]rune("ab")), letter('x'), plain([]byte("b")), someRoom(9))

@@ -105,7 +105,17 @@ func walked(list []string) (n int) {
 	return n
 }
 
+// What these maps allocate is room for their first entries, which no size makes less.
+func small(list []string) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range list {
+		out[s] = true // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToSmall internal/runtime/maps.newGroups internal/runtime/maps.newarray runtime.newarray
+	}
+	return out
+}
+
 func main() {
+	fmt.Println(small([]string{"a"}))
 	fmt.Println(groups([]string{"a", "", "b"}), several([]string{"a", "", "b"}), walked([]string{"a", "bc"}))
 	fmt.Println((&entry{map[string]int{"a": 1}}).copied(), squares(3), squares(-1))
 	fmt.Println(merged(), merged(map[string]int{"a": 1}, nil, map[string]int{"b": 2, "a": 3}), some([][]string{{"a"}, nil, {"b", "c"}}))
