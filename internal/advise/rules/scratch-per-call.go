@@ -66,13 +66,18 @@ var scratchPerCall = &advise.Rule{
 			Title:  "scratch slices or maps allocated on every call",
 			Claim:  fmt.Sprintf("%s: allocated on each call of %s, and garbage when it returns", strings.Join(names, ", "), p.Decl.Name.Name),
 			Advice: "keep them in a struct of the caller, or in a sync.Pool, start each call with [:0] or clear, and grow them only when they are too small",
-			Risk:   "old content has to be cleared; concurrent calls need one each; the largest call decides how much memory stays",
+			Risk:   riskOfReuse,
 			Also:   made,
 		}
 		if p.Worth(sum) {
-			f.Fixes = shortOnStack(p, made)
-			if fixes := pooledScratch(p, where.(*ast.AssignStmt)); fixes != nil {
-				f.Fixes = append(f.Fixes, fixes...)
+			onStack, pooled := shortOnStack(p, made), pooledScratch(p, where.(*ast.AssignStmt))
+			f.Fixes = append(onStack, pooled...)
+			switch {
+			case onStack == nil:
+			case pooled == nil:
+				f.Risk = riskOnStack
+			default:
+				f.Risk = riskOnStack + "; from a pool: " + riskOfReuse
 			}
 		}
 		if len(f.Fixes) == 0 {
@@ -81,6 +86,13 @@ var scratchPerCall = &advise.Rule{
 		p.Report(where, sum, f)
 	},
 }
+
+// What can go wrong with scratch memory that is used again, and with short lists on the stack: where a list is longer than its room there, append
+// makes an array of twice the room.
+const (
+	riskOfReuse = "old content has to be cleared; concurrent calls need one each; the largest call decides how much memory stays"
+	riskOnStack = "a slice that does not fit on the stack may take up to twice the memory that it needs, since append rounds up; each call clears the room there"
+)
 
 // stackRoom is how many bytes of a list a function may keep on its stack. They are set to zero in each call.
 const stackRoom = 256

@@ -53,6 +53,18 @@ func distance(a, b string) int {
 	return int(row[len(a)])
 }
 
+// sums takes so much that both the stack and a pool have room for it.
+func sums(list []int) int {
+	sum := make([]int, len(list)) // cost: [alloc_space*200] runtime.makeslice runtime.mallocgc, [alloc_objects] runtime.makeslice runtime.mallocgc; want
+	for i, x := range list {
+		sum[i] = x
+		if i > 0 {
+			sum[i] += sum[i-1]
+		}
+	}
+	return sum[len(sum)-1]
+}
+
 // table takes too much for the stack.
 func table(a, b string) (n int) {
 	last := make([]int, len(b)+1) // cost: [alloc_space*900] runtime.makeslice runtime.mallocgc, [alloc_objects] runtime.makeslice runtime.mallocgc; want
@@ -97,6 +109,7 @@ func kept(size int) []bool {
 }
 
 func main() {
+	fmt.Println(sums([]int{1, 2}))
 	reversed([]int{1, 2}, 2)
 	x := handedOn([]string{"a"}, 1)
 	byMethod(x, 3)
