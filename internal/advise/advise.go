@@ -111,8 +111,8 @@ func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Opti
 			t.notes.add("%v", err)
 		}
 	}
-	out := a.ranked()
-	t.explain(out, rules)
+	out, within := a.ranked()
+	t.explain(out, within, rules)
 	if err := ctx.Err(); err != nil {
 		return nil, err // patches that could not be compiled any more are missing
 	}

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"cmp"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ const (
 
 // explain tells the first findings about memory why the compiler sends the value to the heap. It compiles their packages
 // once more, which takes about a second each.
-func (t *tree) explain(out *report.Advice, rules []*Rule) {
+func (t *tree) explain(out *report.Advice, within [][]extent, rules []*Rule) {
 	logs := map[string]*escape.Log{}
 	for i := range out.Findings {
 		f := &out.Findings[i]
@@ -58,29 +59,48 @@ func (t *tree) explain(out *report.Advice, rules []*Rule) {
 			logs[key] = log
 		}
 		if log != nil {
-			f.Escape = onHeap(log, file, f)
+			f.Escape = onHeap(log, file, f, within[i])
 		}
 	}
 }
 
 // onHeap explains why a value on the lines of a finding is on the heap. It prefers values that the code of the finding contains to others
-// on the line, and those to values of that code where it was inlined elsewhere.
-func onHeap(log *escape.Log, file string, f *report.Finding) string {
+// on the line, and those to values of that code where it was inlined elsewhere. If within is not nil, others on the line do not count.
+func onHeap(log *escape.Log, file string, f *report.Finding, within []extent) string {
 	spots := []report.Spot{f.Where}
 	for _, s := range f.Also {
 		if s.File == f.Where.File {
 			spots = append(spots, s)
 		}
 	}
-	for _, find := range []func(string, int) []escape.Remark{log.At, log.InlinedFrom} {
+	for _, in := range []struct {
+		find  func(string, int) []escape.Remark
+		place func(*escape.Remark) escape.Place
+	}{
+		{log.At, func(r *escape.Remark) escape.Place { return r.Place }},
+		{log.InlinedFrom, (*escape.Remark).Written},
+	} {
 		for _, s := range spots {
-			if r := nearest(find(file, s.Line), s.Column); r != nil {
+			found := in.find(file, s.Line)
+			if within != nil {
+				found = slices.DeleteFunc(found, func(r escape.Remark) bool {
+					return !slices.ContainsFunc(within, func(e extent) bool { return e.has(in.place(&r)) })
+				})
+			}
+			if r := nearest(found, s.Column); r != nil {
 				story := r.Story()
 				return story.String()
 			}
 		}
 	}
 	return ""
+}
+
+// An extent is where code begins and ends.
+type extent struct{ from, to token.Position }
+
+func (e extent) has(p escape.Place) bool {
+	return (p.Line > e.from.Line || p.Line == e.from.Line && p.Column >= e.from.Column) && (p.Line < e.to.Line || p.Line == e.to.Line && p.Column < e.to.Column)
 }
 
 // nearest returns the first remark about a value on the heap that is at or after a column, or the first one of the line if there is none.

@@ -27,6 +27,7 @@ type kept struct {
 	*report.Finding
 	weight float64
 	callee string // where the cost is; "" where it is the line itself
+	within []extent
 }
 
 // add keeps a finding, unless what it costs is too little to be said. One that is vague about what to do counts a quarter: how
@@ -55,7 +56,7 @@ func (a *adviser) add(f *report.Finding, c cost.Cost, say Finding) {
 	case len(f.Fixes) == 0:
 		w /= 2
 	}
-	a.list = append(a.list, kept{f, w, say.Callee})
+	a.list = append(a.list, kept{f, w, say.Callee, say.within})
 }
 
 // told reports whether there is a finding about some lines.
@@ -83,8 +84,8 @@ func (a *adviser) knows(fn, callee string) bool {
 	})
 }
 
-// ranked returns the findings, those that save most first.
-func (a *adviser) ranked() *report.Advice {
+// ranked returns the findings, those that save most first, and where the values are that each of them is about, or nil for anywhere on its lines.
+func (a *adviser) ranked() (*report.Advice, [][]extent) {
 	order.Stable(a.list, func(x, y kept) int {
 		if d := x.weight - y.weight; math.Abs(d) > 1e-9 {
 			return cmp.Compare(y.weight, x.weight)
@@ -92,6 +93,7 @@ func (a *adviser) ranked() *report.Advice {
 		return cmp.Or(cmp.Compare(len(y.Fixes), len(x.Fixes)), cmp.Compare(x.Where.File, y.Where.File), cmp.Compare(x.Where.Line, y.Where.Line), cmp.Compare(x.Rule, y.Rule))
 	})
 	out := &report.Advice{Findings: []report.Finding{}, Small: a.small}
+	var within [][]extent
 	for _, k := range a.list {
 		// What two rules say of one line is said once, by the one that has a patch, or came first.
 		same := slices.IndexFunc(out.Findings, func(f report.Finding) bool {
@@ -102,6 +104,7 @@ func (a *adviser) ranked() *report.Advice {
 		}
 		k.Number = len(out.Findings) + 1
 		out.Findings = append(out.Findings, *k.Finding)
+		within = append(within, k.within)
 	}
-	return out
+	return out, within
 }

@@ -34,6 +34,8 @@ type Finding struct {
 	Most                       cost.Cost // by which it is ranked, and has to be worth a word, where that is not all that it costs
 	last                       bool      // see Rule.Last
 	OnHeap                     bool      // it is asked what is on the heap, and why
+	Inside                     bool      // only values in the code of the finding are on the heap because of it, and not others on its lines
+	within                     []extent  // which code that is
 }
 
 // Report reports that something at a node costs something.
@@ -69,6 +71,11 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 		out.Ask = append(out.Ask, hint.Ask("why-alloc", out.Where.String()).For("which values escape to the heap here, and why"))
 	}
 	foreign := p.Pkg.Module != nil && !p.Pkg.Module.Main // who is asked for advice can change little there
+	if f.Inside {
+		for _, n := range append([]ast.Node{n}, f.Also...) {
+			f.within = append(f.within, extent{p.File.Tok.Position(n.Pos()), p.File.Tok.Position(n.End())})
+		}
+	}
 	f.Vague, f.last = p.Rule.Vague || f.Vague || foreign, p.Rule.Last
 	if f.Most != (cost.Cost{}) {
 		c = f.Most

@@ -45,6 +45,7 @@ var reflectHot = &advise.Rule{
 				Callee: p.ProfileName(fn),
 				Risk:   "types that the type switch does not list still need reflection",
 				Vague:  true, // mostly it is what the program is about
+				Inside: true, // reflection is not why others are on the heap
 			}
 			if p.Calls(call, "reflect.DeepEqual") != nil {
 				f.Vague = false
