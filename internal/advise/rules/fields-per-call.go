@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -36,7 +38,9 @@ var fieldsPerCall = &advise.Rule{
 		if len(uses) == 0 || hasCache(p) {
 			return
 		}
-		first := p.Decl.Body.List[0]
+		if p.Once(p.Decl.Body) != once.Often {
+			return
+		}
 		c := p.Total(func(c *cost.Chain) bool { return true })
 		t := types.TypeString(sig.Results().At(0).Type(), p.Qualifier())
 		f := advise.Finding{
@@ -53,8 +57,23 @@ var fieldsPerCall = &advise.Rule{
 		case p.Worth(c):
 			f.Fixes = keptByType(p, fn, t)
 		}
-		p.Report(first, c, f)
+		p.Report(costliest(p), c, f)
 	},
+}
+
+// costliest returns the first node of the line of the function that costs most.
+func costliest(p *advise.Pass) (n ast.Node) {
+	most := 0.0
+	for _, at := range slices.Sorted(maps.Keys(p.Lines)) {
+		c := p.Lines[at].Sum(func(*cost.Chain) bool { return true })
+		if on, w := nodeOn(p.Func, at, p.Lines[at]), p.Costs.Weight(&c); on != nil && (n == nil || w > most) {
+			n, most = on, w
+		}
+	}
+	if n == nil {
+		return p.Decl.Body.List[0]
+	}
+	return n
 }
 
 // hasCache reports whether the function looks things up that it found before.

@@ -16,12 +16,12 @@ type outer struct {
 
 // fieldsOf returns the fields of a struct, with those of structs that it has inside.
 func fieldsOf(t reflect.Type) []reflect.StructField {
-	if t = pointed(t); t.Kind() != reflect.Struct { // want
+	if t = pointed(t); t.Kind() != reflect.Struct {
 		return nil
 	}
 	var out []reflect.StructField
 	for i := 0; i < t.NumField(); i++ {
-		f := t.Field(i) // cost: reflect.(*rtype).Field
+		f := t.Field(i) // cost: reflect.(*rtype).Field; want
 		if f.Anonymous {
 			out = append(out, fieldsOf(f.Type)...)
 		} else if f.PkgPath == "" {
@@ -48,9 +48,9 @@ func copied(v any) (n int) {
 
 // names are changed by who gets them.
 func names(t reflect.Type) []string {
-	var out []string // want
+	var out []string
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("name"), ",") // cost: reflect.(*rtype).Field
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("name"), ",") // cost: reflect.(*rtype).Field; want
 		out = append(out, name)
 	}
 	return out
@@ -66,8 +66,8 @@ var made int
 
 // values counts its calls.
 func values(t reflect.Type) []int {
-	made++                           // want
-	return make([]int, t.NumField()) // cost: runtime.makeslice
+	made++
+	return make([]int, t.NumField()) // cost: runtime.makeslice; want
 }
 
 // kindOf may return nil, which has no type to assert.
