@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
@@ -34,7 +35,13 @@ var binaryReflect = &advise.Rule{
 			if name == "Write" && p.Worth(c) {
 				fixes = appendedNumber(p, call)
 			}
-			verb := map[string]string{"Read": "Uint32 and the like take a number out of bytes", "Write": "AppendUint32 and the like append a number to bytes"}[name]
+			verb := "Uint32 and the like take a number out of bytes"
+			switch {
+			case name == "Write" && p.Pkg.AtLeast(appendsNumbers):
+				verb = "AppendUint32 and the like append a number to bytes"
+			case name == "Write":
+				verb = "PutUint32 and the like put a number into bytes"
+			}
 			p.Report(call, c, advise.Finding{
 				Title:  "binary." + name + " on a hot path",
 				Claim:  fmt.Sprintf("binary.%s inspects the type of its argument on each call, by reflection unless it is a plain number, and allocates bytes for it", name),
@@ -47,12 +54,12 @@ var binaryReflect = &advise.Rule{
 	},
 }
 
-// appendedNumber is a fix that appends a number to bytes, and writes those.
+// appendsNumbers is the version of Go since which encoding/binary has AppendUint32 and the like.
+const appendsNumbers = 19
+
+// appendedNumber is a fix that appends a number to bytes, and writes those. For a Go that cannot do so, it puts the number into an array.
 func appendedNumber(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 	w, order, x := call.Args[0], call.Args[1], call.Args[2]
-	if !p.Pkg.AtLeast(19) {
-		return p.No(missing.OlderGo, 19, "AppendUint32 and the like")
-	}
 	if fn, ok := order.(*ast.SelectorExpr); !ok || p.Src(fn) != "binary.LittleEndian" && p.Src(fn) != "binary.BigEndian" {
 		return p.No(missing.OrderAtRunTime, p.Src(order))
 	}
@@ -71,22 +78,50 @@ func appendedNumber(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 		}
 		value = word + "(" + value + ")"
 	}
+	if !p.Pkg.AtLeast(appendsNumbers) {
+		return putNumber(p, call, 8*size, value)
+	}
 	room := fmt.Sprintf("make([]byte, 0, %d)", size)
 	if t := p.TypeOf(w).String(); (t == "*bytes.Buffer" || t == "*bufio.Writer") && p.Pkg.AtLeast(21) && flow.Simple(p.Func, w) {
 		room = p.Src(w) + ".AvailableBuffer()"
 	}
 	text := fmt.Sprintf("%s.Write(%s.AppendUint%d(%s, %s))", p.Src(w), p.Src(order), 8*size, room, value)
+	return inPlaceOfWrite(p, call, "append it to bytes", text)
+}
+
+// putNumber is a fix that puts a number of so many bits into an array before the statement, and writes that.
+func putNumber(p *advise.Pass, call *ast.CallExpr, bits int, value string) []report.Fix {
+	w, order, x := call.Args[0], call.Args[1], call.Args[2]
+	up := p.Parent(call)
+	set, isAssign := up.(*ast.AssignStmt)
+	st := p.Statement(call)
+	check, isIf := st.(*ast.IfStmt)
+	first := ast.Node(st) == up || isIf && isAssign && check.Init == ast.Stmt(set) // nothing else is evaluated before the call
+	if !first || !flow.Simple(p.Func, w) || isAssign && (len(set.Lhs) != 1 || code.AsIdent(set.Lhs[0]) == nil) {
+		return p.No(missing.OlderGo, appendsNumbers, "AppendUint32 and the like")
+	}
+	base := "number"
+	if id := code.AsIdent(x); id != nil {
+		base = id.Name + "Bytes"
+	}
+	name := p.LocalName(base)
+	put := fmt.Sprintf("var %[1]s [%[2]d]byte\n%[3]s.PutUint%[4]d(%[1]s[:], %[5]s)\n", name, bits/8, p.Src(order), bits, value)
+	return inPlaceOfWrite(p, call, "put it into bytes", fmt.Sprintf("%s.Write(%s[:])", p.Src(w), name), edit.Before(st, put))
+}
+
+// inPlaceOfWrite is a fix that replaces a call, which returns an error, by one that returns how much it wrote, too.
+func inPlaceOfWrite(p *advise.Pass, call *ast.CallExpr, title, text string, edits ...edit.Edit) []report.Fix {
 	switch up := p.Parent(call).(type) {
 	case *ast.ExprStmt:
-		return p.Fix(report.Mechanical, "append it to bytes", edit.Replace(call, text))
+		return p.Fix(report.Mechanical, title, append(edits, edit.Replace(call, text))...)
 	case *ast.ReturnStmt:
 		if len(up.Results) == 1 && p.Statement(up) == up {
 			err := p.LocalName("err")
-			return p.Fix(report.Mechanical, "append it to bytes", edit.Replace(up, fmt.Sprintf("_, %s := %s\nreturn %s", err, text, err)))
+			return p.Fix(report.Mechanical, title, append(edits, edit.Replace(up, fmt.Sprintf("_, %s := %s\nreturn %s", err, text, err)))...)
 		}
 	case *ast.AssignStmt:
 		if len(up.Lhs) == 1 && len(up.Rhs) == 1 && (up.Tok == token.DEFINE || up.Tok == token.ASSIGN) {
-			return p.Fix(report.Mechanical, "append it to bytes", edit.Before(up.Lhs[0], "_, "), edit.Replace(call, text))
+			return p.Fix(report.Mechanical, title, append(edits, edit.Before(up.Lhs[0], "_, "), edit.Replace(call, text))...)
 		}
 	}
 	return p.No(missing.TwoResults)

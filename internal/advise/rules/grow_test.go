@@ -3,11 +3,14 @@ package rules
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/report/missing"
 )
 
 // TestOlderGo holds that a module that promises to build with an older Go gets no patch with what that does not have.
@@ -82,6 +85,74 @@ func main() {
 			}
 		case fixes != 0:
 			t.Errorf("%s: a patch for a slice that has something in it: %s", f.Where.Function, f.Fixes[0].Patch)
+		}
+	}
+}
+
+// Numbers are put into arrays where AppendUint32 and the like may not be there. Numbers that are written one after the other have arrays of
+// other names.
+func TestNumbersOfOlderGo(t *testing.T) {
+	const src = `package main
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
+)
+
+func update(w io.Writer, a uint64, b int32) error {
+	e1 := binary.Write(w, binary.LittleEndian, a) // cost: encoding/binary.Write encoding/binary.intDataSize
+	if e1 != nil {
+		return e1
+	}
+	if err := binary.Write(w, binary.BigEndian, b); err != nil { // cost: encoding/binary.Write encoding/binary.intDataSize
+		return err
+	}
+	return binary.Write(w, binary.LittleEndian, uint16(b)) // cost: encoding/binary.Write encoding/binary.intDataSize
+}
+
+func writer() io.Writer { return fnv.New64() }
+
+func last(a uint64) (ok bool) {
+	binary.Write(writer(), binary.LittleEndian, a) // cost: encoding/binary.Write encoding/binary.intDataSize
+	if ok {
+		return true
+	} else if err := binary.Write(fnv.New64(), binary.LittleEndian, a); err != nil { // cost: encoding/binary.Write encoding/binary.intDataSize
+		return false
+	}
+	return true
+}
+
+func main() {
+	for {
+		update(writer(), 1, 2)
+		last(3)
+	}
+}
+`
+	want := map[string]string{
+		"e1 := ":                   "+\tvar aBytes [8]byte\n+\tbinary.LittleEndian.PutUint64(aBytes[:], a)\n+\t_, e1 := w.Write(aBytes[:])",
+		"if err := binary.Write(w": "+\tvar bBytes [4]byte\n+\tbinary.BigEndian.PutUint32(bBytes[:], uint32(b))\n+\tif _, err := w.Write(bBytes[:]); err != nil {",
+		"return binary":            "+\tvar number [2]byte\n+\tbinary.LittleEndian.PutUint16(number[:], uint16(b))\n+\t_, err2 := w.Write(number[:])\n+\treturn err2",
+		"binary.Write(writer":      "",
+		"} else if err":            "",
+	}
+	found := adviseOnGo(t, "1.16", src, nil)
+	for at, patch := range want {
+		i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Where.Line == lineOf(src, at) && f.Rule == "binary-reflect" })
+		if i < 0 {
+			t.Errorf("%s: nothing found: %+v", at, found)
+			continue
+		}
+		f := found[i]
+		if patch == "" {
+			if len(f.Fixes) != 0 || f.Missing.Fact != missing.OlderGo {
+				t.Errorf("%s: %+v, %v; want no patch", at, f.Fixes, f.Missing)
+			}
+			continue
+		}
+		if len(f.Fixes) != 1 || !strings.Contains(strings.ReplaceAll(f.Fixes[0].Patch, " // cost: encoding/binary.Write encoding/binary.intDataSize", ""), patch) {
+			t.Errorf("%s: %+v, %v; want %s", at, f.Fixes, f.Missing, patch)
 		}
 	}
 }

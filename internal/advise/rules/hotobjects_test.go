@@ -17,6 +17,12 @@ import (
 // adviseOn returns what is found in a program, with the costs in its comments. Samples are added to those.
 func adviseOn(t *testing.T, src string, samples func(m *madeProfile, file string)) []report.Finding {
 	t.Helper()
+	return adviseOnGo(t, "1.26", src, samples)
+}
+
+// adviseOnGo does so for a module of a version of Go.
+func adviseOnGo(t *testing.T, version, src string, samples func(m *madeProfile, file string)) []report.Finding {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -25,7 +31,7 @@ func adviseOn(t *testing.T, src string, samples func(m *madeProfile, file string
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "main.go")
-	for name, text := range map[string]string{file: src, filepath.Join(dir, "go.mod"): "module example.com/one\n\ngo 1.26\n"} {
+	for name, text := range map[string]string{file: src, filepath.Join(dir, "go.mod"): "module example.com/one\n\ngo " + version + "\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
