@@ -78,5 +78,11 @@ func grownSlice(p *advise.Pass, g *growth) {
 	if fixes, ok := countedFirst(p, g); ok {
 		f.Fixes = append(f.Fixes, fixes...)
 	}
+	if len(f.Fixes) == 0 {
+		if f.Fixes = startOnStack(p, g.s, c); len(f.Fixes) > 0 {
+			f.Advice += "; or start with room for a few elements, on the stack"
+			f.Risk = "calls that append little clear more memory on the stack than they need"
+		}
+	}
 	p.Report(worst, c, f)
 }

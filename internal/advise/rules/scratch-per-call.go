@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/once"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
@@ -117,19 +118,42 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		if size <= 0 || stackRoom/size < 4 || c[cost.ObjectsMade] == 0 || c[cost.BytesMade]/c[cost.ObjectsMade] > stackRoom {
 			continue // those that were made are longer
 		}
-		room := int64(1) // a power of two
-		for room*2 <= min(stackRoom/size, 64) {
-			room *= 2
-		}
 		// The compiler makes no list of its own for what is appended here.
 		t := p.Src(call.Args[0])
 		edits = append(edits, edit.Before(st, "// Of constant capacity, so that a short one is on the stack.\n"),
-			edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), make(%s, %s)...)", t, room, t, p.Src(call.Args[1]))))
+			edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), make(%s, %s)...)", t, roomOnStack(size), t, p.Src(call.Args[1]))))
 	}
 	if len(edits) == 0 {
 		return nil
 	}
 	return p.Fix(grade, "keep short ones on the stack", edits...)
+}
+
+// startOnStack is a fix that has the first elements of a slice on the stack that begins with none and is appended to, for which appending costs
+// so much. Where it gets longer, it grows as it did before.
+func startOnStack(p *advise.Pass, s *types.Var, c cost.Cost) []report.Fix {
+	decl, value := p.Declared(s)
+	if decl == nil || p.Statement(decl) != decl || p.Loop(decl) != nil || p.Literal(decl) != nil || p.Once(decl) != once.Often {
+		return nil
+	}
+	elem, _, ok := emptyDeclaration(p, s, decl, value)
+	if !ok || c[cost.ObjectsMade] == 0 || c[cost.BytesMade]/c[cost.ObjectsMade] > stackRoom {
+		return nil // most arrays are larger than what fits there
+	}
+	size, _ := p.SizeOf(s.Type().Underlying().(*types.Slice).Elem())
+	if size <= 0 || stackRoom/size < 4 || !owner.UsedPlainly(p.Func, s) || jumps(p.Func) { // the compiler takes code that may run again for a loop, whose variables may outlive a round
+		return nil
+	}
+	return p.Fix(report.Mechanical, "keep short ones on the stack", edit.Replace(decl, fmt.Sprintf("// Of constant capacity, so that a short one is on the stack.\n%s := make([]%s, 0, %d)", s.Name(), elem, roomOnStack(size))))
+}
+
+// roomOnStack returns for how many elements of a size there is room on the stack, as a power of two.
+func roomOnStack(size int64) int64 {
+	room := int64(1)
+	for room*2 <= min(stackRoom/size, 64) {
+		room *= 2
+	}
+	return room
 }
 
 // leastPooled is how many bytes a list or map takes on average from which on a pool may be cheaper than the allocator.

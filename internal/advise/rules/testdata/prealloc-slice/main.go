@@ -78,7 +78,7 @@ func between(from, to int) (sum int) {
 	out := []int{}
 	for i := from; i <= to; i++ {
 		if i%3 == 0 {
-			out = append(out, i) // cost: runtime.growslice runtime.mallocgc; want
+			out = append(out, i) // cost: [cpu] runtime.growslice, [alloc_space*900] runtime.growslice, [alloc_objects] runtime.growslice; want
 		} else if i%5 == 0 {
 			out = append(out, i, i) // cost: runtime.growslice runtime.mallocgc
 		}
@@ -289,7 +289,114 @@ func marked(in []int) []int {
 	return out
 }
 
+type part struct {
+	name, value string
+	notes       []string
+}
+
+func cutPart(text string) (before, after string) {
+	for i := range len(text) {
+		if text[i] == ';' {
+			return text[:i], text[i+1:]
+		}
+	}
+	return text, ""
+}
+
+// Sections of a text are few, and only looked at.
+func sections(text string) (n int) {
+	var parts []part
+	for text != "" {
+		var name string
+		name, text = cutPart(text)
+		parts = append(parts, part{name: name}) // cost: [alloc_space*200] runtime.growslice, [alloc_objects] runtime.growslice; want
+	}
+	if len(parts) > 1 && parts[1].name == "x" {
+		parts[1].notes = append(parts[1].notes, "y")
+	}
+	return longest(parts) + len(parts)
+}
+
+func longest(list []part) (n int) {
+	for _, x := range list {
+		n = max(n, len(x.name))
+	}
+	if len(list) > 3 {
+		return longest2(list, n)
+	}
+	return n
+}
+
+func longest2(list []part, n int) int { return n + len(list[0].notes) }
+
+// They are kept by who is given them.
+func keptSections(text string) int {
+	parts := []part{}
+	for text != "" {
+		var name string
+		name, text = cutPart(text)
+		parts = append(parts, part{name: name}) // cost: [alloc_space*200] runtime.growslice, [alloc_objects] runtime.growslice; want
+	}
+	return keepParts(parts)
+}
+
+var lastParts []part
+
+func keepParts(list []part) int {
+	lastParts = list
+	return len(list)
+}
+
+func addressOf(text string) *part {
+	var parts []part
+	for text != "" {
+		var name string
+		name, text = cutPart(text)
+		parts = append(parts, part{name: name}) // cost: [alloc_space*200] runtime.growslice, [alloc_objects] runtime.growslice; want
+	}
+	return &parts[0]
+}
+
+// Nobody may find out that there is a slice now where there was none.
+func nilSections(text string) bool {
+	var parts []part
+	for text != "" {
+		var name string
+		name, text = cutPart(text)
+		parts = append(parts, part{name: name}) // cost: [alloc_space*200] runtime.growslice, [alloc_objects] runtime.growslice; want
+	}
+	return noneOf(parts)
+}
+
+func noneOf(list []part) bool { return list == nil }
+
+// Most arrays are larger than what fits on the stack.
+func longSections(text string) (n int) {
+	var parts []part
+	for text != "" {
+		var name string
+		name, text = cutPart(text)
+		parts = append(parts, part{name: name}) // cost: [alloc_space*900] runtime.growslice, [alloc_objects] runtime.growslice; want
+	}
+	return len(parts)
+}
+
+// Each round has a slice of its own, of which the next one may still know.
+func rounds(texts []string) (n int) {
+	for _, text := range texts {
+		var parts []part
+		for text != "" {
+			var name string
+			name, text = cutPart(text)
+			parts = append(parts, part{name: name}) // cost: [alloc_space*200] runtime.growslice, [alloc_objects] runtime.growslice; want
+		}
+		n += len(parts)
+	}
+	return n
+}
+
 func main() {
+	fmt.Println(sections("a;x;bb"), sections(""), sections("1;2;3;4;5;6"), keptSections("a"), addressOf("a").name, nilSections(""), longSections("a"), rounds([]string{"a;b"}))
 	fmt.Println(lines([]int{1, 0, 2, 3, 0}), someOfLines([]int{1, 0, 2, 3, 0}), byAddress([]int{1, 0, 2}), rows([][]int{{1}, {2, 3}, {4}}), marked([]int{1, 2, 3}))
 	fmt.Println(words([]int{1, 0, 2, 3}), word([]int{1, 0, 2, 3}))
 	fmt.Println(shifted(""), shifted("é"))
