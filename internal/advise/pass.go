@@ -89,6 +89,14 @@ func (p *Pass) Knows(fn, callee string) bool { return p.said.knows(fn, callee) }
 // No says which fact is missing, and that there is no fix.
 func (p *Pass) No(fact missing.Fact, of ...any) []report.Fix { return p.Because(fact.Of(of...)) }
 
+// LeaveOut says that nothing is said of what a node allocates, although it is much.
+func (p *Pass) LeaveOut(n ast.Node) {
+	if p.said.unsaid == nil {
+		p.said.unsaid = map[line]bool{}
+	}
+	p.said.unsaid[line{p.File.Name, p.Line(n.Pos())}] = true
+}
+
 // Because says why there is no fix.
 func (p *Pass) Because(why missing.Reason) []report.Fix {
 	p.Why = why

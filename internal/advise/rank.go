@@ -19,8 +19,16 @@ type adviser struct {
 	list  []kept
 	small int
 
+	unsaid map[line]bool // that rules left out, although they allocate much
+
 	fleet *report.Fleet // nil where the profiles are not of one selection of a store
 	loads map[string]recording.Load
+}
+
+// A line is one of a file.
+type line struct {
+	file   string
+	number int
 }
 
 type kept struct {
@@ -105,6 +113,11 @@ func (a *adviser) ranked() (*report.Advice, [][]extent) {
 		k.Number = len(out.Findings) + 1
 		out.Findings = append(out.Findings, *k.Finding)
 		within = append(within, k.within)
+	}
+	for l := range a.unsaid {
+		if !a.told(l.file, l.number, l.number) {
+			out.Unsaid++
+		}
 	}
 	return out, within
 }

@@ -18,10 +18,11 @@ import (
 type Advice struct {
 	Refs      []string   `json:"refs"`
 	Findings  []Finding  `json:"findings"`
-	Functions int        `json:"functions"`       // functions with a cost that were examined
-	Small     int        `json:"small,omitempty"` // findings left out because they save less than Least
-	Least     float64    `json:"least"`           // share
-	Most      *Hottest   `json:"most,omitempty"`  // the line that costs most, where all cost less than Least
+	Functions int        `json:"functions"`        // functions with a cost that were examined
+	Small     int        `json:"small,omitempty"`  // findings left out because they save less than Least
+	Unsaid    int        `json:"unsaid,omitempty"` // lines left out that allocate much in little CPU time, and of which no rule knows a cheaper way
+	Least     float64    `json:"least"`            // share
+	Most      *Hottest   `json:"most,omitempty"`   // the line that costs most, where all cost less than Least
 	Notes     hint.Texts `json:"notes,omitempty"`
 	Root      string     `json:"root,omitempty"` // folder that files are relative to
 	Fleet     *Fleet     `json:"fleet,omitempty"`
@@ -214,6 +215,13 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 	if a.Small > 0 && len(a.Findings) > 0 {
 		list = append(list, Note{Phrase{fmt.Sprintf("%d %s would save less than %s and %s left out",
 			a.Small, plural(a.Small, "finding"), unit.Share(a.Least), map[bool]string{true: "is", false: "are"}[a.Small == 1])}})
+	}
+	if a.Unsaid > 0 {
+		text := "1 line that makes much of all objects or bytes is left out: it takes little CPU time, and no rule knows a cheaper way; a lower "
+		if a.Unsaid > 1 {
+			text = fmt.Sprintf("%d lines that make much of all objects or bytes are left out: they take little CPU time, and no rule knows a cheaper way; a lower ", a.Unsaid)
+		}
+		list = append(list, Note{Phrase{text, hint.Option{Name: "min"}, " shows more"}})
 	}
 	return blocks(list)
 }

@@ -29,3 +29,19 @@ func TestAdviceListed(t *testing.T) {
 		}
 	}
 }
+
+// Lines that are left out, although they allocate much, are counted.
+func TestAdviceUnsaid(t *testing.T) {
+	for n, want := range map[int]string{0: "", 1: "1 line that makes much", 3: "3 lines that make much"} {
+		a := &Advice{Functions: 1, Unsaid: n}
+		got := ""
+		for b := range a.Blocks() {
+			if note, ok := b.(Note); ok {
+				got += fmt.Sprintln(note.Text)
+			}
+		}
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%d lines: %q; want %q", n, got, want)
+		}
+	}
+}

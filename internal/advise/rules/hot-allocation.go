@@ -30,7 +30,7 @@ var hotAllocation = &advise.Rule{
 			}
 			l = withHelpers(p.Func, l)
 			c := l.Sum(allocating)
-			if !shows(p, &c) {
+			if !shows(p, n, &c) {
 				return
 			}
 			if copyForCaller(p.Func, n) && !mostly(p, &c) {

@@ -51,7 +51,7 @@ var hotCall = &advise.Rule{
 				return
 			}
 			c := *by[most]
-			if !shows(p, &c) {
+			if !shows(p, n, &c) {
 				return
 			}
 			if pool.InNew(p.Func, n) != nil && getters(p, l) != nil {

@@ -128,9 +128,16 @@ func (s *several) report(p *advise.Pass) {
 	p.Report(s.nodes[s.most], s.cost, s.said)
 }
 
-// shows reports whether allocating is worth a word.
-func shows(p *advise.Pass, c *cost.Cost) bool {
-	return max(p.Costs.Surely(c, cost.ObjectsMade), p.Costs.Surely(c, cost.BytesMade)) >= hotShare*p.Least && (p.Costs.Total[cost.CPU] == 0 || takesCPU(p, c))
+// shows reports whether what a node allocates is worth a word.
+func shows(p *advise.Pass, n ast.Node, c *cost.Cost) bool {
+	if max(p.Costs.Surely(c, cost.ObjectsMade), p.Costs.Surely(c, cost.BytesMade)) < hotShare*p.Least {
+		return false
+	}
+	if p.Costs.Total[cost.CPU] > 0 && !takesCPU(p, c) {
+		p.LeaveOut(n)
+		return false
+	}
+	return true
 }
 
 // takesCPU reports whether allocating takes much CPU time, with what the collector needs for it.

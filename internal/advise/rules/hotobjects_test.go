@@ -23,6 +23,11 @@ func adviseOn(t *testing.T, src string, samples func(m *madeProfile, file string
 // adviseOnGo does so for a module of a version of Go.
 func adviseOnGo(t *testing.T, version, src string, samples func(m *madeProfile, file string)) []report.Finding {
 	t.Helper()
+	return adviceOn(t, version, src, samples).Findings
+}
+
+func adviceOn(t *testing.T, version, src string, samples func(m *madeProfile, file string)) *report.Advice {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -48,7 +53,7 @@ func adviseOnGo(t *testing.T, version, src string, samples func(m *madeProfile, 
 	for _, n := range a.Notes {
 		t.Errorf("note: %s", n)
 	}
-	return a.Findings
+	return a
 }
 
 // lineOf returns the number of the line with a text.
@@ -247,11 +252,12 @@ func TestLargeAllocators(t *testing.T) {
 		bytes, collector string // of all bytes, and of 100 of CPU, of which the line has 2
 		once             bool
 		want             string
+		unsaid           int // lines
 	}{
 		"the collector takes the time":         {bytes: "40", collector: "10", want: "object allocated on every call"},
-		"neither takes much":                   {bytes: "40", collector: "1"},
+		"neither takes much":                   {bytes: "40", collector: "1", unsaid: 1},
 		"most bytes":                           {bytes: "60", collector: "1", want: "most bytes are allocated on one line"},
-		"most bytes, made once":                {bytes: "60", collector: "1", once: true},
+		"most bytes, made once":                {bytes: "60", collector: "1", once: true, unsaid: 1},
 		"few bytes, and the collector is busy": {bytes: "10", collector: "60"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -278,18 +284,21 @@ func main() {
 	}
 }
 `
-			found := adviseOn(t, src, func(m *madeProfile, file string) {
+			advice := adviceOn(t, "1.26", src, func(m *madeProfile, file string) {
 				m.add("runtime.gcBgMarkWorker", "<made>", 0, 1, []string{"[cpu*" + tt.collector + "]"})
 				m.add("os.ReadFile", "<made>", 0, 1, []string{"[cpu*100]"})
 				m.add("os.ReadFile", "<made>", 0, 1, []string{"[alloc_space*" + strconv.Itoa(100-rest) + "]"})
 				m.add("os.ReadFile", "<made>", 0, 1, []string{"[alloc_objects*99]"})
 			})
-			got := ""
+			got, found := "", advice.Findings
 			if i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Where.Line == 6 }); i >= 0 {
 				got = found[i].Title
 			}
 			if got != tt.want {
 				t.Errorf("it says %q; want %q: %+v", got, tt.want, found)
+			}
+			if advice.Unsaid != tt.unsaid {
+				t.Errorf("%d lines are left out, want %d", advice.Unsaid, tt.unsaid)
 			}
 		})
 	}
