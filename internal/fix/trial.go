@@ -367,7 +367,7 @@ func (r *run) poisoned(ctx context.Context, y *trial, change *prove.Change, opt 
 	}
 	for _, d := range y.poison.Differences {
 		if d.Grave {
-			poisonous("%s: %s: %s → %s", d.OneLine(), d.What, d.Old, d.New)
+			poisonous("%s: %s", d.OneLine(), d.Change())
 			return nil
 		}
 	}
@@ -395,7 +395,7 @@ func (y *trial) judge() {
 	}
 	for _, d := range y.proof.Differences {
 		if d.Grave {
-			y.refuse(true, "it behaves differently: %s: %s: %s → %s", d.OneLine(), d.What, d.Old, d.New)
+			y.refuse(true, "it behaves differently: %s: %s", d.OneLine(), d.Change())
 			return
 		}
 	}

@@ -252,6 +252,32 @@ func (g *group) others(shown *finding) []string {
 	return out
 }
 
+// unclear returns the functions that a declaration uses, directly or through others of them, that changed and cannot be compared by
+// themselves: they may be the cause as well as the declaration. What is only in the new version is a part of how its users changed.
+func (f *search) unclear(key string) (out []string) {
+	called := make(map[string]bool)
+	for t, st := range f.states {
+		called[t.key] = called[t.key] || st.executions > 0
+	}
+	seen := map[string]bool{key: true}
+	queue := []string{key}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, used := range f.usedBy(at) {
+			far, affected := f.changes[used]
+			if d := f.new.decls[used]; seen[used] || !affected || far > 0 || called[used] || d == nil || !d.isFunc() || f.old.decls[used] == nil {
+				continue
+			}
+			seen[used] = true
+			queue = append(queue, used)
+			out = append(out, f.causeName(used))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // causeName is what people call a declaration.
 func (s *surface) causeName(key string) string {
 	for _, t := range s.targets {

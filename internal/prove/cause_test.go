@@ -97,6 +97,38 @@ func TestOneCauseIsOneAlarm(t *testing.T) {
 	}
 }
 
+// What changed and cannot be compared by itself may be the cause as well as the function that uses it. The cause is none of the others.
+func TestCauseIsNotClear(t *testing.T) {
+	testrun.Live(t, "builds and calls a pair of versions")
+	const (
+		old = `package one
+import "strings"
+type Agent struct{ name string }
+func New(s string) *Agent { a := &Agent{}; a.Parse(s); return a }
+func (a *Agent) Parse(s string) { a.name = section(s) }
+func (a *Agent) Name() string { return a.name }
+func section(s string) string { return product([]byte(s)) }
+func product(text []byte) string { name, _, _ := strings.Cut(string(text), "/"); return name }
+`
+		now = `package one
+type Agent struct{ name string }
+func New(s string) *Agent { a := &Agent{}; a.Parse(s); return a }
+func (a *Agent) Parse(s string) { a.name = section(s) }
+func (a *Agent) Name() string { return a.name }
+func section(s string) string { return product(s) }
+func product(text string) string { if i := slash(text); i > 0 { return text[:i] }; return text }
+func slash(text string) int { for i := range text { if text[i] == '/' { return i } }; return -1 }
+`
+	)
+	_, grave := alarmsOf(t, old, now, Options{Executions: 600})
+	if len(grave) != 1 {
+		t.Fatalf("%d alarms; want 1: %+v", len(grave), grave)
+	}
+	if d := grave[0]; d.Function != "(*Agent).Name" || d.Cause != "section" || len(d.Also) > 0 || strings.Join(d.Unclear, " ") != "product" {
+		t.Errorf("shown is %s, cause %q, or %q, also in %q", d.Function, d.Cause, d.Unclear, d.Also)
+	}
+}
+
 // Functions that changed together, and share no more than that, are told apart.
 func TestTwoCausesAreTwoAlarms(t *testing.T) {
 	testrun.Nightly(t, "builds and calls three pairs of versions")

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
@@ -57,10 +58,12 @@ func (f *search) difference(d *finding) report.Difference {
 	out := report.Difference{
 		Layer: string(rune(d.layer)), Kind: d.kind(), Grave: d.alarms() || f.opt.Strict, Function: d.fn,
 		File: d.target.file, Line: d.target.line, Call: text.call, Imports: text.imports, What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
-		Calls: d.calls, Also: d.also,
+		Calls: d.calls, Also: d.also, Shared: (&worker.Line{Path: d.path}).Shares(),
 	}
 	if d.cause != "" && d.cause != f.ownKey(d) {
 		out.Cause = f.causeName(d.cause)
+		out.Unclear = f.unclear(d.cause)
+		out.Also = slices.DeleteFunc(slices.Clone(d.also), func(fn string) bool { return fn == out.Cause })
 	}
 	if d.layer == worker.LayerPanic {
 		for i, text := range []*string{&out.Old, &out.New} {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -110,10 +111,12 @@ type Difference struct {
 	What     string   `json:"what"` // result, status, body…
 	Old      string   `json:"old"`
 	New      string   `json:"new"`
+	Shared   bool     `json:"shared,omitempty"` // What says that values share memory; Old and New say whether they do
 	Note     string   `json:"note,omitempty"`
-	Cause    string   `json:"cause,omitempty"` // what changed, that the function uses, and that the difference is most likely due to
-	Also     []string `json:"also,omitempty"`  // other functions that differ for the same cause
-	Calls    int      `json:"calls"`           // it took, about the function
+	Cause    string   `json:"cause,omitempty"`   // what changed, that the function uses, and that the difference is most likely due to
+	Unclear  []string `json:"unclear,omitempty"` // functions that Cause uses, which changed as well, and cannot be compared by themselves
+	Also     []string `json:"also,omitempty"`    // other functions that differ for the same cause, without Cause
+	Calls    int      `json:"calls"`             // it took, about the function
 }
 
 // A Tried is a function that the change touches, and how far it was tried.
@@ -248,7 +251,7 @@ func (d *Difference) text() string {
 		fmt.Fprintf(&b, "  // imports %s\n", strings.Join(d.Imports, ", "))
 	}
 	fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(d.Call, "\n", "\n  "))
-	fmt.Fprintf(&b, "    %s: %s → %s\n", d.What, shortened(d.Old), shortened(d.New))
+	fmt.Fprintf(&b, "    %s\n", d.Change())
 	if d.Note != "" {
 		fmt.Fprintf(&b, "    %s\n", d.Note)
 	}
@@ -268,13 +271,30 @@ func (d *Difference) others() string {
 	if len(d.Also) > 1 {
 		functions = fmt.Sprintf("%d other functions that use", len(d.Also))
 	}
+	cause, also := "", ""
 	switch {
-	case len(d.Also) == 0:
-		return ""
-	case d.Cause != "":
+	case d.Cause != "" && len(d.Unclear) > 0:
+		cause = fmt.Sprintf("    most likely caused by the change to %s, or to a function it uses that cannot be compared by itself: %s\n", d.Cause, strings.Join(d.Unclear, ", "))
+	case d.Cause != "" && len(d.Also) > 0:
 		return fmt.Sprintf("    most likely caused by the change to %s, which also shows in %s it: %s\n", d.Cause, functions, list)
+	case d.Cause != "":
+		cause = fmt.Sprintf("    most likely caused by the change to %s\n", d.Cause)
 	}
-	return fmt.Sprintf("    also in %s it: %s\n", functions, list)
+	if len(d.Also) > 0 {
+		also = fmt.Sprintf("    also in %s %s: %s\n", functions, cmp.Or(d.Cause, "it"), list)
+	}
+	return cause + also
+}
+
+// Change is what differs: what the call gave before, and what it gives now.
+func (d *Difference) Change() string {
+	switch {
+	case d.Shared && d.New == "true":
+		return "only in the new version: " + d.What
+	case d.Shared && d.Old == "true":
+		return "only in the old version: " + d.What
+	}
+	return fmt.Sprintf("%s: %s → %s", d.What, shortened(d.Old), shortened(d.New))
 }
 
 // OneLine is the call within a sentence.
