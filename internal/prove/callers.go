@@ -116,6 +116,7 @@ func (r *run) callFrom(ctx context.Context, p *pair, s *surface, dirs []string, 
 		}
 		d.refused = true
 		cs := newSurface(c, d)
+		cs.addPromoted()
 		cs.targets = slices.DeleteFunc(cs.targets, func(t *target) bool { return t.entry == nil })
 		if len(cs.targets) > 0 {
 			list = append(list, cs)

@@ -236,7 +236,10 @@ func (f *search) groups(list []*finding) []*group {
 
 // hidden reports whether a finding is about anything but a function that other packages can call.
 func (f *search) hidden(d *finding) bool {
-	key := f.ownKey(d)
+	if d.at >= len(d.program.Steps) {
+		return true
+	}
+	key := f.entries[d.program.Steps[d.at].Func].public()
 	return key == "" || !exportedKey(key)
 }
 

@@ -15,10 +15,10 @@ import (
 func (s *surface) rank(d *finding) int {
 	n := 0
 	if d.at < len(d.program.Steps) {
-		switch key := s.entries[d.program.Steps[d.at].Func].key; {
-		case key == "" || !exportedKey(key):
+		switch e := s.entries[d.program.Steps[d.at].Func]; {
+		case e.public() == "" || !exportedKey(e.public()):
 			n = 2
-		case !s.documented(key):
+		case !s.documented(e.key):
 			n = 1
 		}
 	}
@@ -88,7 +88,7 @@ func (s *surface) meant(d *finding) bool {
 	if d.at >= len(d.program.Steps) {
 		return false
 	}
-	if key := s.entries[d.program.Steps[d.at].Func].key; key == "" || !exportedKey(key) {
+	if key := s.entries[d.program.Steps[d.at].Func].public(); key == "" || !exportedKey(key) {
 		return false
 	}
 	for _, l := range d.lines[0] {
@@ -118,11 +118,11 @@ func (s *surface) nilReceiver(p *worker.Program, until int) string {
 	for i := range p.Steps[:min(until+1, len(p.Steps))] {
 		step := &p.Steps[i]
 		e := s.entries[step.Func]
-		if !e.method || e.key == "" || len(step.Args) == 0 || step.Args[0].Kind != worker.Zero {
+		if !e.method || e.public() == "" || len(step.Args) == 0 || step.Args[0].Kind != worker.Zero {
 			continue
 		}
-		if _, ptr := types.Unalias(e.params[0]).(*types.Pointer); ptr && !s.old.asksForNil(e.key, 0) && !s.new.asksForNil(e.key, 0) {
-			name, _, _ := strings.Cut(e.key, ".")
+		if _, ptr := types.Unalias(e.params[0]).(*types.Pointer); ptr && !s.old.comparesWithNil(e, 0, 0) && !s.new.comparesWithNil(e, 0, 0) {
+			name, _, _ := strings.Cut(e.public(), ".")
 			return name
 		}
 	}
@@ -145,7 +145,7 @@ func (v *side) asksForNil(key string, depth int) bool {
 // comparesWithNil reports whether a function compares an argument with nil, or calls a method on it that does.
 func (v *side) comparesWithNil(e *entry, arg, depth int) bool {
 	if e.method && arg == 0 {
-		return v.asksForNil(e.key, depth)
+		return e.outer == "" && v.asksForNil(e.key, depth) // a nil embeds nothing
 	}
 	d := v.decls[e.key]
 	if d == nil {

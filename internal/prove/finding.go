@@ -202,7 +202,7 @@ func (d *finding) soften(s *surface) {
 		d.note = "less memory is shared than before"
 	case saysVersion(s.entries[d.program.Steps[d.at].Func], d.old, d.new):
 		d.note = "it says which version this is"
-	case s.own(d.fn):
+	case s.own(s.entries[d.program.Steps[d.at].Func]):
 		d.note = "only the package can call it, and all its callers changed too"
 	default:
 		if of := s.nilReceiver(d.program, d.step); of != "" {
@@ -227,8 +227,8 @@ func saysVersion(e *entry, old, now string) bool {
 }
 
 // own reports whether a function is one that changed together with all that use it.
-func (s *surface) own(name string) bool {
-	return slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil && t.name == name && t.adapted })
+func (s *surface) own(e *entry) bool {
+	return slices.ContainsFunc(s.targets, func(t *target) bool { return t.entry != nil && t.is(e) && t.adapted })
 }
 
 // bypassed returns the constructor that would have made v, when v is a literal.

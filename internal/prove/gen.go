@@ -118,8 +118,17 @@ func (g *gen) program(t *target) *worker.Program {
 	b := &builder{gen: g, p: p, near: t}
 	g.sized = !g.calm[t] || g.chance(5)
 	g.dict.near = t.key
-	b.target(t.entry)
+	b.target(g.onEmbedding(t.entry))
 	return p
+}
+
+// onEmbedding returns the entry of a method, or half of the time the same of a type that embeds its receiver: often only such a one has
+// what the method needs.
+func (g *gen) onEmbedding(e *entry) *entry {
+	if list := g.through[e.id]; len(list) > 0 && g.chance(50) {
+		return pick(g, list)
+	}
+	return e
 }
 
 // target calls e, after what has to come before, and looks afterwards.

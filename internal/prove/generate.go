@@ -176,7 +176,7 @@ func (f *search) typical(ctx context.Context, t *target, list []agreed) ([]agree
 			c.bad = c.bad || l.Layer == worker.LayerError && l.Text != "nil" || strings.HasSuffix(l.Path, " status") && l.Text >= "400"
 		}
 		for _, s := range p.Steps {
-			calls = calls || s.Func == t.id
+			calls = calls || t.is(f.entries[s.Func])
 		}
 		if !panics && calls {
 			good = append(good, c)

@@ -266,6 +266,7 @@ func (r *run) compare(ctx context.Context, p *pair, opt Options, work func(side 
 	}
 	d.refused = true
 	s := newSurface(p, d)
+	s.addPromoted()
 	if opt.Only != "" {
 		s.targets = slices.DeleteFunc(s.targets, func(t *target) bool { return !opt.compares(t.key) && (t.entry == nil || t.name != opt.Only) })
 	}

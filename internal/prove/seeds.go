@@ -18,6 +18,7 @@ type seedCall []seedStep
 // Results of earlier steps are named by their places among the steps.
 type seedStep struct {
 	key   string
+	outer string          // type that the receiver is embedded in, which the method is called on
 	field string          // of the type that key names
 	args  []*worker.Value // the receiver of a method comes first
 }

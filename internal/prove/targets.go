@@ -17,6 +17,7 @@ type entry struct {
 	expr     string // the same in the code of the workers
 	oldExpr  string // that of the old one, where the function was renamed
 	key      string // of its declaration, "" for those from elsewhere
+	outer    string // of a method that a type has from what it embeds: the type, and its name
 	params   []types.Type
 	results  []types.Type
 	variadic bool
@@ -47,6 +48,7 @@ type surface struct {
 	imports map[string]string // path → name in the code of the workers
 	ctors   map[string][]*entry
 	methods map[string][]*entry
+	through map[int][]*entry      // by number of a method: the same, on types that embed its receiver
 	types   map[string]types.Type // that interfaces may hold, by how the code spells them
 	asked   map[string][]string   // those that a declaration tells from others
 	tested  []string              // structs that tests pass, or that have the tags that the code looks for
@@ -69,6 +71,7 @@ func newSurface(p *pair, d *danger) *surface {
 		imports: make(map[string]string),
 		ctors:   make(map[string][]*entry),
 		methods: make(map[string][]*entry),
+		through: make(map[int][]*entry),
 		types:   make(map[string]types.Type),
 		rules:   make(map[string][]fieldRule),
 		recast:  make(map[string]bool),

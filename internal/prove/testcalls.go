@@ -143,6 +143,7 @@ func (m *seedMaker) call(call *ast.CallExpr, fn *types.Func, depth int) (at int,
 	if sig.Recv() != nil {
 		st.args = append(st.args, nil)
 		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+			st.outer = m.embeddedIn(sel)
 			if v, ok := m.value(sel.X, call.Pos(), depth+1); ok {
 				st.args[0] = &v
 				found = true
@@ -186,6 +187,18 @@ func (m *seedMaker) call(call *ast.CallExpr, fn *types.Func, depth int) (at int,
 	st.args = append(st.args, args...)
 	m.steps = append(m.steps, st)
 	return len(m.steps) - 1, found
+}
+
+// embeddedIn returns the type that a method is called on which has it from what it embeds, or "".
+func (m *seedMaker) embeddedIn(sel *ast.SelectorExpr) string {
+	s := m.info.Selections[sel]
+	if s == nil || len(s.Index()) < 2 {
+		return ""
+	}
+	if named, ok := types.Unalias(base(s.Recv())).(*types.Named); ok {
+		return named.Obj().Name()
+	}
+	return "?" // it has no name, so that nobody makes one
 }
 
 // held puts a value into the interface that a parameter is, where workers know its type.
@@ -370,11 +383,17 @@ func (g *gen) entryFor(st *seedStep) *entry {
 				return e
 			}
 		}
-		if st.field == "" && e.key == st.key {
+		if st.field == "" && e.key == st.key && e.isOf(st.outer) {
 			return e
 		}
 	}
 	return nil
+}
+
+// isOf reports whether a function is not a method of an embedded type, outer is "", or the one that a type has which outer names.
+func (e *entry) isOf(outer string) bool {
+	of, _, _ := strings.Cut(e.outer, ".")
+	return of == outer
 }
 
 // fromSeed makes a program of a call in a test.
@@ -393,8 +412,11 @@ func (g *gen) fromSeed(t *target, seed seedCall) *worker.Program {
 	for i := range seed {
 		st, last := &seed[i], i == len(seed)-1
 		e := t.entry
-		if !last {
+		if !last || st.outer != "" {
 			e = g.entryFor(st)
+		}
+		if last && e == nil {
+			e = t.entry
 		}
 		if places[i] = -1; e == nil {
 			continue // what takes it is made up
@@ -402,7 +424,7 @@ func (g *gen) fromSeed(t *target, seed seedCall) *worker.Program {
 		values := make([]worker.Value, len(e.params))
 		for j, typ := range e.params {
 			switch {
-			case j < len(st.args) && st.args[j] != nil && relocatable(st.args[j], places) && g.shared(st.args[j], typ):
+			case j < len(st.args) && st.args[j] != nil && (j > 0 || e.isOf(st.outer)) && relocatable(st.args[j], places) && g.shared(st.args[j], typ):
 				values[j] = clone(*st.args[j])
 				relocate(&values[j], places)
 				values[j] = shaped(values[j], typ)

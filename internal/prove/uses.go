@@ -143,8 +143,13 @@ func (s *surface) foreign(t types.Type) bool {
 
 // dangerousMethod reports whether a method may do things that stay: itself, or where a type of the package has it.
 func (s *surface) dangerousMethod(t types.Type, fn *types.Func) bool {
-	if p := fn.Pkg(); p != nil && p != s.new.pkg.Types && slices.Contains(noUses, p.Path()) || isDangerous(fn.FullName()) {
+	if p := fn.Pkg(); p != nil && p != s.new.pkg.Types && slices.Contains(noUses, p.Path()) {
 		return true
+	}
+	for _, v := range []*side{s.old, s.new} {
+		if s.danger.from(v.name()+" "+fn.Origin().FullName()) != "" {
+			return true
+		}
 	}
 	if !types.IsInterface(t) {
 		return false
