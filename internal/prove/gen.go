@@ -110,6 +110,9 @@ type builder struct {
 	said  []string       // texts that were made so far
 	near  *target
 	depth int
+
+	before  []worker.Step // of a program that is changed
+	routing bool          // what is made is for a function that takes a handler
 }
 
 // program makes a program about a target.
@@ -241,7 +244,10 @@ func (b *builder) entryNamed(name string) *entry {
 
 // argsOf makes the arguments of a function from the first one on. One that a version compares with nil is nil more often.
 func (b *builder) argsOf(e *entry, first int) []worker.Value {
+	was := b.routing
+	b.routing = takesHandler(e)
 	args := b.args(e.params[first:])
+	b.routing = was
 	for i := range args {
 		if b.asksNil(e, first+i) && b.chance(8) {
 			args[i] = worker.Value{}

@@ -41,7 +41,7 @@ func (g *gen) mutate(t *target, from *worker.Program) *worker.Program {
 			if e.method && i == 0 {
 				continue
 			}
-			b := &builder{gen: g, p: &worker.Program{}, near: t, said: textsIn(p)}
+			b := &builder{gen: g, p: &worker.Program{}, near: t, said: textsIn(p), before: p.Steps}
 			if v := b.value(e.params[i]); len(b.p.Steps) == 0 {
 				s.Args[i] = v
 			}

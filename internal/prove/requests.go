@@ -1,6 +1,8 @@
 package prove
 
 import (
+	"cmp"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -150,25 +152,105 @@ func (b *builder) request() worker.Value {
 		v.Names = append(v.Names, "Host")
 		v.Elems = slices.Insert(v.Elems, len(v.Elems)-1, worker.Value{Kind: worker.String, Text: host})
 	}
+	added := b.added()
 	var routes []string
 	for _, s := range b.said {
-		if _, path, ok := strings.Cut(s, " /"); ok {
-			s = "/" + path
-		}
-		if strings.HasPrefix(s, "/") && len(s) < 200 {
-			routes = append(routes, s)
+		if _, path, ok := routeIn(s); ok {
+			routes = append(routes, path)
 		}
 	}
-	if len(routes) == 0 || !b.chance(70) {
+	if len(routes) == 0 && len(added) == 0 || !b.chance(70) {
 		return v
 	}
 	method, target, _ := strings.Cut(v.Text, " ")
-	path := b.path(pick(b.gen, routes))
+	var path string
+	if len(added) > 0 && (len(routes) == 0 || b.chance(70)) {
+		r := pick(b.gen, added)
+		if path = r.path; r.method != "" && b.chance(80) {
+			method = r.method
+		}
+	} else {
+		path = pick(b.gen, routes)
+	}
+	path = b.path(path)
 	if _, query, ok := strings.Cut(target, "?"); ok {
 		path += "?" + query
 	}
 	v.Text = method + " " + path
 	return v
+}
+
+// A route is a pattern that a handler was added for, and the method of requests; "" is any.
+type route struct{ method, path string }
+
+// routeIn returns the route that a text is, such as /a or GET /a.
+func routeIn(text string) (method, path string, ok bool) {
+	if before, after, found := strings.Cut(text, " /"); found {
+		if text = "/" + after; slices.Contains(methods, before) {
+			method = before
+		}
+	}
+	return method, text, strings.HasPrefix(text, "/") && len(text) < 200
+}
+
+// added returns the routes that earlier calls add handlers for. Their method is in the pattern, or another argument, or the name of the
+// function: r.Get("/", h).
+func (b *builder) added() (out []route) {
+	for i := range b.steps() {
+		s := &b.steps()[i]
+		e := b.entries[s.Func]
+		if !takesHandler(e) {
+			continue
+		}
+		verb := strings.ToUpper(e.name[strings.LastIndexByte(e.name, '.')+1:])
+		if !slices.Contains(methods, verb) {
+			verb = ""
+		}
+		var texts []string
+		for j := range s.Args {
+			if s.Args[j].Kind == worker.Request {
+				continue
+			}
+			if texts = addTexts(texts, &s.Args[j]); verb == "" && s.Args[j].Kind == worker.String && slices.Contains(methods, s.Args[j].Text) {
+				verb = s.Args[j].Text
+			}
+		}
+		for _, text := range texts {
+			if method, path, ok := routeIn(text); ok {
+				out = append(out, route{cmp.Or(method, verb), path})
+			}
+		}
+	}
+	return out
+}
+
+// steps are the calls that come before what is being made.
+func (b *builder) steps() []worker.Step {
+	if b.before != nil {
+		return b.before
+	}
+	return b.p.Steps
+}
+
+// takesHandler reports whether a function takes what answers HTTP requests, so that its texts are most likely routes.
+func takesHandler(e *entry) bool {
+	return slices.ContainsFunc(e.params, func(t types.Type) bool {
+		if list, ok := t.Underlying().(*types.Slice); ok {
+			t = list.Elem()
+		}
+		if isHandlerType(t) {
+			return true
+		}
+		if f, ok := t.Underlying().(*types.Signature); ok {
+			for p := range f.Params().Variables() {
+				named, ok := types.Unalias(p.Type()).(*types.Named)
+				if ok && named.Obj().Name() == "ResponseWriter" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "net/http" {
+					return true
+				}
+			}
+		}
+		return false
+	})
 }
 
 // host makes the name of a host, with or without a port, when a text was made that may be one: then it is nearly always that.
@@ -196,10 +278,26 @@ func (b *builder) host() string {
 
 // route makes a pattern as routers take them.
 func (g *gen) route() string {
-	parts := []string{"a", "ab", "users", "users", "user", "x.y", ":id", "{id}", ":name", "*", "*rest", "{rest...}", "1"}
+	parts := []string{"a", "ab", "users", "users", "user", "x.y", "1"}
+	open, end := ":", ""
+	if g.chance(40) {
+		open, end = "{", "}"
+	}
+	names := []string{"id", "name", "a", "b", "key", "n", "of", "x"} // a route has each only once
+	n := 1 + g.rng.IntN(3)
+	if g.chance(15) {
+		n = 4 + g.rng.IntN(len(names)-3)
+	}
 	text := ""
-	for range 1 + g.rng.IntN(3) {
-		text += "/" + pick(g, parts)
+	for i := range n {
+		part := pick(g, parts)
+		switch {
+		case i == n-1 && g.chance(15):
+			part = pick(g, []string{"*", "*rest", "{rest...}"})
+		case g.chance(40):
+			part = open + names[i] + end
+		}
+		text += "/" + part
 	}
 	if g.chance(20) {
 		text += "/"

@@ -69,7 +69,9 @@ func (b *builder) str() string {
 		if s = pick(b.gen, b.said); b.chance(50) {
 			s = b.related(s)
 		}
-	case b.new.pkg.Imports["net/http"] != nil && b.chance(10):
+	case b.routing && b.chance(15): // Handle("GET", …)
+		s = pick(b.gen, methods)
+	case b.routing && b.chance(60) || b.new.pkg.Imports["net/http"] != nil && b.chance(10):
 		s = b.route()
 	default:
 		s = b.gen.str()
