@@ -58,12 +58,16 @@ func (f *search) difference(d *finding) report.Difference {
 	out := report.Difference{
 		Layer: string(rune(d.layer)), Kind: d.kind(), Grave: d.alarms() || f.opt.Strict, Function: d.fn,
 		File: d.target.file, Line: d.target.line, Call: text.call, Imports: text.imports, What: strings.TrimSpace(d.path), Old: d.old, New: d.new, Note: d.note,
-		Calls: d.calls, Also: d.also, Shared: (&worker.Line{Path: d.path}).Shares(),
+		Calls: d.calls, Also: slices.Clone(d.also), Shared: (&worker.Line{Path: d.path}).Shares(),
 	}
 	if d.cause != "" && d.cause != f.ownKey(d) {
 		out.Cause = f.causeName(d.cause)
 		out.Unclear = f.unclear(d.cause)
-		out.Also = slices.DeleteFunc(slices.Clone(d.also), func(fn string) bool { return fn == out.Cause })
+	}
+	for _, e := range f.entries {
+		if e.key != "" && e.key == d.cause { // the cause itself, called on one type or another
+			out.Also = slices.DeleteFunc(out.Also, func(fn string) bool { return fn == e.name })
+		}
 	}
 	if d.layer == worker.LayerPanic {
 		for i, text := range []*string{&out.Old, &out.New} {

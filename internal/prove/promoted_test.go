@@ -164,6 +164,11 @@ func (m *Meter) Twice(n int16) int { return m.times(n) * 2 }
 			t.Errorf("%s: %d alarms; want 1", tt.name, n)
 		}
 	}
+	for _, d := range grave {
+		if strings.HasSuffix(d.Function, ").Level") && len(d.Also) > 0 {
+			t.Errorf("%s is one method, and also in %q", d.Function, d.Also)
+		}
+	}
 	if want := len(cases) - 1; len(grave) != want {
 		t.Errorf("%d alarms; want %d: %+v", len(grave), want, grave)
 	}
