@@ -17,11 +17,31 @@ func Clear(b *recording.DuelBenchmark) bool {
 	if which == stat.Undecided {
 		return false
 	}
-	for unit := range b.Pairs[0].Old {
+	units := make(map[string]bool)
+	for _, p := range b.Pairs {
+		for unit := range p.Old {
+			units[unit] = true
+		}
+	}
+	for unit := range units {
 		better := UnitOf(unit).Better
-		ds := recording.Ratios(b.Pairs, unit)
-		if better == 0 || len(ds) == 0 {
+		if better == 0 {
 			continue
+		}
+		var ds []float64 // of the pairs that have it: on a busy machine, a run may be without
+		for _, p := range b.Pairs {
+			old, before := p.Old[unit]
+			now, after := p.New[unit]
+			switch {
+			case !before || !after:
+			case old == now: // such as no bytes at all
+				ds = append(ds, 0)
+			default:
+				ds = append(ds, math.Log(now/old))
+			}
+		}
+		if len(ds) < stat.ClearPairs {
+			return false
 		}
 		worse := -float64(better) * stat.Median(ds) // on the new side
 		if which == stat.Higher {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/recording"
@@ -12,11 +13,19 @@ func TestClear(t *testing.T) {
 	pairs := func(cpu, memory, rate float64, more ...float64) *recording.DuelBenchmark {
 		b := &recording.DuelBenchmark{Name: "B", Unit: "cpu-ns/op"}
 		for _, noise := range append([]float64{1, 1.1, 0.9}, more...) {
-			b.Pairs = append(b.Pairs, recording.DuelPair{
+			p := recording.DuelPair{
 				Old: map[string]float64{"cpu-ns/op": 100, "B/op": 64, "answers/s": 50},
 				New: map[string]float64{"cpu-ns/op": 100 * cpu * noise, "B/op": 64 * memory * noise, "answers/s": 50 * rate},
-			})
+			}
+			if math.IsNaN(memory) {
+				p.Old["B/op"], p.New["B/op"] = 0, 0
+			}
+			b.Pairs = append(b.Pairs, p)
 		}
+		return b
+	}
+	without := func(b *recording.DuelBenchmark) *recording.DuelBenchmark {
+		delete(b.Pairs[1].New, "B/op")
 		return b
 	}
 	for _, tt := range []struct {
@@ -28,6 +37,9 @@ func TestClear(t *testing.T) {
 	}{
 		{"three pairs", pairs(0.1, 1, 2), false, report.Undecided, report.Undecided},
 		{"four pairs", pairs(0.1, 1, 2, 1.05), true, "faster in each of 4 pairs", report.Undecided},
+		{"memory of three", without(pairs(0.1, 0.1, 2, 1.05)), false, report.Undecided, report.Undecided},
+		{"memory of four of five", without(pairs(0.1, 0.1, 2, 1.05, 1)), true, "faster in each of 5 pairs", "less in each of 4 pairs"},
+		{"no memory", pairs(0.1, math.NaN(), 2, 1), true, "faster in each of 4 pairs", report.Same},
 		{"all of it", pairs(0.1, 0.1, 2, 1.05), true, "faster in each of 4 pairs", "less in each of 4 pairs"},
 		{"slower", pairs(10, 1, 0.5, 1), true, "slower in each of 4 pairs", report.Undecided},
 		{"half as much in most", pairs(0.48, 1, 1, 1.2), false, report.Undecided, report.Undecided},

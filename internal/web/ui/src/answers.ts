@@ -5,6 +5,7 @@ export interface Advice {
   findings: Finding[];
   functions: number;
   small?: number;
+  unsaid?: number;
   least: number;
   most?: Hottest;
   notes?: string[];
