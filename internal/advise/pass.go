@@ -78,7 +78,7 @@ func (p *Pass) Told(from, to int) bool { return p.said.told(p.File.Name, from, t
 // ToldAnything reports whether any rule has spoken.
 func (p *Pass) ToldAnything() bool { return len(p.said.list) > 0 }
 
-// ToldOf reports whether a rule has spoken of what lines of the file cost of a metric.
+// ToldOf reports whether a finding counts what lines of the file cost in a metric.
 func (p *Pass) ToldOf(m cost.Metric, from, to int) bool {
 	return p.said.toldOf(m, p.File.Name, from, to)
 }
@@ -89,7 +89,7 @@ func (p *Pass) Knows(fn, callee string) bool { return p.said.knows(fn, callee) }
 // No says which fact is missing, and that there is no fix.
 func (p *Pass) No(fact missing.Fact, of ...any) []report.Fix { return p.Because(fact.Of(of...)) }
 
-// LeaveOut says that nothing is said of what a node allocates, although it is much.
+// LeaveOut counts a node that allocates much, but gets no finding.
 func (p *Pass) LeaveOut(n ast.Node) {
 	if p.said.unsaid == nil {
 		p.said.unsaid = map[line]bool{}

@@ -92,7 +92,7 @@ func (a *adviser) knows(fn, callee string) bool {
 	})
 }
 
-// ranked returns the findings, those that save most first, and where the values are that each of them is about, or nil for anywhere on its lines.
+// ranked returns the findings, those that save most first, and for each the code whose values it is about; nil means all code on its lines.
 func (a *adviser) ranked() (*report.Advice, [][]extent) {
 	order.Stable(a.list, func(x, y kept) int {
 		if d := x.weight - y.weight; math.Abs(d) > 1e-9 {

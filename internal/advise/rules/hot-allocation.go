@@ -167,7 +167,7 @@ func leafOf(p *advise.Pass, l *cost.Line, n ast.Node) *leaf {
 	return shown
 }
 
-// besides returns what else a line does that takes at least a quarter of the CPU time of what it is told of, or nil.
+// besides returns the second cause of what a line allocates, if it takes at least a quarter as much CPU time as the first, which is told; or nil.
 func besides(p *advise.Pass, l *cost.Line, told *leaf) *leaf {
 	if told == nil {
 		return nil

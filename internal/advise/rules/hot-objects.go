@@ -76,7 +76,7 @@ func makesMore(p *advise.Pass, l *cost.Line) bool {
 	return true
 }
 
-// makesMost reports a line that makes much of what a metric counts, objects or bytes.
+// makesMost adds a finding about a line that allocates a large share of all objects or of all bytes.
 func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line, of cost.Metric) {
 	c := l.Sum(func(c *cost.Chain) bool {
 		return !slices.ContainsFunc(c.Below, func(fn string) bool { return p.Mine(fn) }) && (!c.OnCPU || allocating(c))

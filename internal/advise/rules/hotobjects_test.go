@@ -245,8 +245,8 @@ func main() {
 	}
 }
 
-// The CPU time of what a line allocates includes that of the collector, as it does in what the finding says; and a line that makes more than
-// half of all bytes is spoken of, however little CPU time that takes.
+// A line counts with the CPU time that the collector needs for what it allocates, as in what the finding says. A line that makes more than half
+// of all bytes has a finding, however little CPU time it takes.
 func TestLargeAllocators(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bytes, collector string // of all bytes, and of 100 of CPU, of which the line has 2

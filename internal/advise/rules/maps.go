@@ -45,7 +45,7 @@ func mapBegins(c *cost.Chain) bool {
 	return c.Has("internal/runtime/maps.(*Map).growToSmall") || i >= 0 && i+1 < len(c.Below) && c.Below[i+1] == "runtime.newobject" // before Go 1.24
 }
 
-// mostlyBegins reports whether maps on some lines mostly allocate room for their first entries, as far as CPU samples tell.
+// mostlyBegins reports whether most CPU time that maps take to grow goes to the room for their first entries.
 func mostlyBegins(begins, grows cost.Cost) bool { return begins[cost.CPU] > 2*grows[cost.CPU] }
 
 // A mapUse is the lines that use maps of one type.

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 )
 
-// UsedPlainly reports whether a slice of the function, and those that it is given to as a parameter, are used in so few ways that the compiler sees
-// that its array does not leave them: it is appended to, measured, indexed, ranged over, and given to functions of the package that do no more.
+// UsedPlainly reports whether the compiler can see that the array of a slice does not escape: the function only appends to the slice, takes its
+// length, indexes it, ranges over it, and passes it to functions of the package that do no more with it.
 func UsedPlainly(f *code.Func, s *types.Var) bool { return usedPlainly(f, s, 3) }
 
 func usedPlainly(f *code.Func, s *types.Var, depth int) bool {
