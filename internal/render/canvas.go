@@ -41,6 +41,13 @@ type mark struct {
 	look   look
 	text   string
 	letter lettering
+	part   part // of a groupMark
+}
+
+// A part says what a group of marks draws, to programs that read the picture.
+type part struct {
+	name string // of the function
+	way  bool   // it is on the heaviest path
 }
 
 type markKind int
@@ -124,12 +131,15 @@ func (c *canvas) text(x, y float64, s string, l lettering) {
 
 // group gives a title to the marks that draw adds. Browsers show it as a tooltip and read it out. Unlike names, which are shortened, titles are
 // complete.
-func (c *canvas) group(title string, draw func()) {
+func (c *canvas) group(title string, draw func()) { c.groupOf(part{}, title, draw) }
+
+// groupOf is group, with what the marks are.
+func (c *canvas) groupOf(of part, title string, draw func()) {
 	const longest = 2000
 	if len(title) > longest {
 		title = strings.ToValidUTF8(title[:longest], "") + "…"
 	}
-	c.marks = append(c.marks, mark{kind: groupMark, text: title})
+	c.marks = append(c.marks, mark{kind: groupMark, text: title, part: of})
 	draw()
 	c.marks = append(c.marks, mark{kind: endMark})
 }

@@ -111,7 +111,16 @@ func (s *svgWriter) mark(m *mark) {
 	case textMark:
 		s.text(m)
 	case groupMark:
-		s.w.WriteString("<g>")
+		s.w.WriteString("<g")
+		if m.part.name != "" {
+			s.w.WriteString(` data-name="`)
+			escapeXML(s.w, m.part.name)
+			s.w.WriteByte('"')
+		}
+		if m.part.way {
+			s.w.WriteString(` class="way"`)
+		}
+		s.w.WriteByte('>')
 		if m.text != "" {
 			s.w.WriteString("<title>")
 			escapeXML(s.w, m.text)

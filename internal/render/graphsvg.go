@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,6 +81,7 @@ type graphBox struct {
 	lines      []string
 	size       float64 // of the font
 	title      string
+	part       part
 	fill, line ink
 	left       bool // text is aligned on the left instead of centered
 	solid      bool // looks like a block
@@ -111,6 +113,7 @@ type graphLine struct {
 	from, to int // indexes of boxes
 	label    []string
 	title    string
+	way      bool // it is on the heaviest path
 	ink      ink
 	width    float64
 	dashed   bool
@@ -126,11 +129,12 @@ type graphPicture struct {
 	node    []int // the box of each node
 	hidden  int   // box that stands for all unlisted frames, or -1
 	hottest int64
+	way     report.Way
 }
 
 // drawGraph draws g in the order of Dot.
 func drawGraph(g *report.Graph, o DotOptions) (*canvas, error) {
-	p := graphPicture{dot: dot{g: g, format: o.Format}, hidden: -1}
+	p := graphPicture{dot: dot{g: g, format: o.Format}, hidden: -1, way: g.HeaviestPath()}
 	if legend := legendLines(o.Labels); len(legend) > 0 {
 		p.boxes = append(p.boxes, graphBox{
 			lines: legend, size: legendSize, title: g.Title, fill: plainFill, line: plainLine, left: true,
@@ -144,6 +148,10 @@ func drawGraph(g *report.Graph, o DotOptions) (*canvas, error) {
 		p.addNode(i)
 		tagged[i] = p.addTags(i)
 	}
+	way := make(map[*report.Edge]bool)
+	for _, id := range p.way.Edges {
+		way[&g.Edges[id]] = true
+	}
 	var edges []*report.Edge
 	for i := range g.Nodes {
 		for _, id := range g.Nodes[i].Out {
@@ -152,7 +160,7 @@ func drawGraph(g *report.Graph, o DotOptions) (*canvas, error) {
 	}
 	p.sort(edges)
 	for _, e := range edges {
-		p.addCall(e, tagged[e.From])
+		p.addCall(e, tagged[e.From], way[e])
 	}
 	if len(g.Nodes) == 0 {
 		p.boxes = append(p.boxes, graphBox{
@@ -206,8 +214,9 @@ func (p *graphPicture) addNode(i int) {
 	}
 	heat := p.heat(n.Cum)
 	p.node = append(p.node, len(p.boxes))
+	name := n.Frame.String()
 	p.boxes = append(p.boxes, graphBox{
-		lines: lines, size: size * pt, title: fmt.Sprintf("%s (%s)", n.Frame.String(), all),
+		lines: lines, size: size * pt, title: name + " (" + all + ")", part: part{name, slices.Contains(p.way.Nodes, i)},
 		fill: ink{hexColor(dotColor(heat, fills)), hexColor(dotColor(heat, darkFills))}, line: lineInk(heat),
 	})
 }
@@ -272,9 +281,9 @@ func (p *graphPicture) box(i int) int {
 	return p.hidden
 }
 
-func (p *graphPicture) addCall(e *report.Edge, tagged bool) {
+func (p *graphPicture) addCall(e *report.Edge, tagged, way bool) {
 	weight := p.format(e.Mean)
-	l := graphLine{from: p.box(e.From), to: p.box(e.To), label: []string{weight}, ink: plainLine, width: 1, dashed: e.Residual}
+	l := graphLine{from: p.box(e.From), to: p.box(e.To), label: []string{weight}, way: way, ink: plainLine, width: 1, dashed: e.Residual}
 	arrow := "->"
 	if e.Residual {
 		arrow = "..."
@@ -372,7 +381,7 @@ func (l *graphLine) draw(c *canvas, r *layout.Route) {
 	if l.dashed {
 		look.dash = []float64{3 + l.width, 3 + l.width}
 	}
-	c.group(l.title, func() {
+	c.groupOf(part{way: l.way}, l.title, func() {
 		c.curve(points, look)
 		size := textBlock(l.label, callSize)
 		textLines(c, l.label, r.Label.X+graphEdge-size.Width/2, r.Label.Y+graphEdge-size.Height/2, callSize, start, 0)
@@ -383,7 +392,7 @@ func (b *graphBox) draw(c *canvas, at layout.Point, size layout.Size) {
 	x, y := at.X-size.Width/2+graphEdge, at.Y-size.Height/2+graphEdge
 	w, h := size.Width, size.Height
 	face := look{fill: b.fill, stroke: b.line, width: 1}
-	c.group(b.title, func() {
+	c.groupOf(b.part, b.title, func() {
 		if b.solid {
 			w, h = w-depth, h-depth
 			c.polygon([]point{{x, y + depth}, {x + depth, y}, {x + w + depth, y}, {x + w, y + depth}}, face)

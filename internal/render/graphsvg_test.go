@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"html"
 	"image/color"
 	"image/png"
 	"io"
@@ -110,6 +111,34 @@ func TestGraphSVGText(t *testing.T) {
 	}
 	if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "cpu 13.01s") }) {
 		t.Errorf("no legend in %q", got)
+	}
+}
+
+// The boxes of functions say which function they are, and those of tags and of the legend do not. What is on the heaviest path is marked,
+// also where a difference has less of it.
+func TestGraphSVGParts(t *testing.T) {
+	for _, sign := range []int64{1, -1} {
+		g := graphReport()
+		for i := range g.Edges {
+			g.Edges[i].Mean *= sign
+		}
+		way := g.HeaviestPath()
+		out := string(graphSVG(t, g))
+		if got, want := strings.Count(out, `class="way"`), len(way.Nodes)+len(way.Edges); got != want || want < 3 {
+			t.Errorf("%d parts of the picture are on the heaviest path, want %d:\n%s", got, want, out)
+		}
+		var names, want []string
+		for _, m := range regexp.MustCompile(`data-name="([^"]*)"`).FindAllStringSubmatch(out, -1) {
+			names = append(names, html.UnescapeString(m[1]))
+		}
+		for i := range g.Nodes {
+			want = append(want, g.Nodes[i].Frame.String())
+		}
+		slices.Sort(names)
+		slices.Sort(want)
+		if !slices.Equal(names, want) {
+			t.Errorf("boxes of functions are %q, want %q", names, want)
+		}
 	}
 }
 

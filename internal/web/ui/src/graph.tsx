@@ -174,7 +174,6 @@ function Picture({ svg }: { svg: Drawing }) {
     svg.root.setAttribute("role", "img");
     svg.root.setAttribute("aria-label", "Call graph; the view Top has the same functions as a table");
     shadow.replaceChildren(svg.root);
-    for (const g of heaviestPath(svg.root)) g.classList.add("way");
     boxes.current = boxesOf(svg.root);
     if (drawn.current === svg) place(); // in other colors, where it was
     else begin();
@@ -241,11 +240,12 @@ const largest = 1.25; // zoom that a graph begins with
 const readable = 10; // pixels; names that are smaller are gray lines
 const around = 24; // pixels left above the heaviest path
 
+const named = "g[data-name]"; // the boxes of functions
+
 /** smallestName returns the size of the smallest name in a box, unzoomed. */
 function smallestName(root: SVGSVGElement): number {
   let least = Infinity;
-  for (const g of root.querySelectorAll<SVGGElement>("g")) {
-    if (!nodeName(g)) continue;
+  for (const g of root.querySelectorAll(named)) {
     for (const t of g.querySelectorAll("text")) least = Math.min(least, Number(t.getAttribute("font-size")) || Infinity);
   }
   return least;
@@ -261,7 +261,7 @@ interface Box {
 }
 
 function boxesOf(root: SVGSVGElement): Box[] {
-  return [...root.querySelectorAll<SVGGElement>("g")].filter((g) => nodeName(g)).map((g) => {
+  return [...root.querySelectorAll<SVGGElement>(named)].map((g) => {
     const { x, y, width, height } = g.getBBox();
     return { x, y, w: width, h: height, way: g.classList.contains("way") };
   });
@@ -296,48 +296,7 @@ function paintMap(c: HTMLCanvasElement, host: HTMLElement, all: DOMRect, view: {
   ctx.strokeRect(left, top, Math.min(all.width * scale - 1, (host.clientWidth - view.x) * k) - left, Math.min(all.height * scale - 1, (host.clientHeight - view.y) * k) - top);
 }
 
-interface Call {
-  from: string;
-  to: string;
-  weight: number;
-  g: SVGGElement;
-}
-
-const leastOfWay = 0.1; // of the heaviest call: what is less is not on the way
-
-const scales: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, hrs: 3600, kB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
-
-/** heaviestPath returns the calls and boxes that most of the cost passes through: the heaviest call, and what leads to it and on from it. */
-function heaviestPath(root: SVGSVGElement): SVGGElement[] {
-  const calls: Call[] = [];
-  const boxes = new Map<string, SVGGElement>();
-  for (const g of root.querySelectorAll<SVGGElement>("g")) {
-    const title = g.querySelector(":scope > title")?.textContent ?? "";
-    const call = /^(.*) (?:->|\.\.\.) (.*) \(([\d.]+)([^\d)]*)\)$/.exec(title);
-    if (call) calls.push({ from: call[1], to: call[2], weight: Number(call[3]) * (scales[call[4]] ?? 1), g });
-    else if (nodeName(g)) boxes.set(nodeName(g), g);
-  }
-  calls.sort((a, b) => b.weight - a.weight);
-  if (calls.length === 0) return [];
-  const seen = new Set([calls[0].from, calls[0].to]);
-  const lit = [calls[0].g];
-  const follow = (at: string, next: (c: Call) => [here: string, there: string]) => {
-    for (;;) {
-      const c = calls.find((c) => next(c)[0] === at && boxes.has(next(c)[1]) && !seen.has(next(c)[1]));
-      if (!c || c.weight < leastOfWay * calls[0].weight) return;
-      at = next(c)[1];
-      seen.add(at);
-      lit.push(c.g);
-    }
-  };
-  follow(calls[0].to, (c) => [c.from, c.to]);
-  follow(calls[0].from, (c) => [c.to, c.from]);
-  for (const name of seen) if (boxes.has(name)) lit.push(boxes.get(name)!);
-  return lit;
-}
-
-/** nodeName returns the function whose box e belongs to. The title of a box is its name and value; edges have arrows. */
+/** nodeName returns the function whose box e belongs to. */
 function nodeName(e: Element | null): string {
-  const title = e?.closest("g")?.querySelector(":scope > title")?.textContent ?? "";
-  return / (->|\.\.\.) /.test(title) ? "" : title.replace(/ \([^()]*\)$/, "");
+  return e?.closest("g")?.dataset.name ?? "";
 }
