@@ -1,6 +1,7 @@
 package race
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,14 +134,14 @@ func (s *Search) calledBy(sub *subject, p *racelog.Pair) (by, program string) {
 		texts = append(texts, "go func() {\n"+indented(c.Text)+"\n}()")
 	}
 	for _, stack := range stacks { // what of the package was called
-		if i := slices.IndexFunc(stack, func(f racelog.Frame) bool { return made(&f) }); i > 0 {
+		if i := slices.IndexFunc(stack, func(f racelog.Frame) bool { return made(&f) }); i > 0 && !racelog.Library(stack[i-1].Func) {
 			name := s.frame(stack[i-1]).Func
 			names = append(names, name[strings.IndexByte(name, '.')+1:])
 		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	by = strings.Join(names, " and ") + ", called by several goroutines"
+	by = cmp.Or(strings.Join(names, " and "), "functions") + ", called by several goroutines"
 	if c := calls[0]; c.Of != "" {
 		by += " on one " + c.Of
 		if c.Setup != "" {

@@ -113,10 +113,10 @@ func (c *codes) variable(ctx context.Context, r *racelog.Race) (*variable, error
 		if len(a.Stack) == 0 {
 			return nil, nil
 		}
-		at := racelog.User(a.Stack)
-		if racelog.Library(at.Func) {
-			continue // an atomic access, whose caller the detector does not know: the other one has to say it
+		if !known(a) {
+			continue // such as an atomic access, whose caller the detector does not know: the other one has to say it
 		}
+		at, _ := a.Place()
 		p, err := c.load(ctx, at.File)
 		if err != nil || p == nil {
 			return nil, err

@@ -168,8 +168,7 @@ func (s *Search) runsWith(v *variable) int {
 	runs := make(map[int]bool)
 	for _, p := range s.groups.Pairs() {
 		for i := range p.Accesses {
-			at := racelog.User(p.Accesses[i].Stack)
-			if v.lines[at.File][at.Line] {
+			if at, ok := p.Accesses[i].Place(); ok && v.lines[at.File][at.Line] {
 				for _, n := range p.Sources {
 					runs[n] = true
 				}

@@ -286,15 +286,30 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 	}
 	out.Tried.Seed = s.opt.Seed
 	behind := make(map[string]int) // races in what two calls of the module lead to outside of it
-	for _, p := range s.groups.Pairs() {
+	var runs []map[int]bool        // that had each race
+	for _, p := range s.knownFirst() {
 		key := s.callers(p)
 		if i, ok := behind[key]; ok && key != "" {
 			d := &out.Races[i]
 			d.Count, d.More = d.Count+p.Count, d.More+1
 			continue
 		}
+		d := s.race(ctx, p)
+		if i := slices.IndexFunc(out.Races, func(o report.DataRace) bool { return o.Variable == d.Variable }); i >= 0 && d.Variable != "" && !everyPlace(p) {
+			o := &out.Races[i] // d tells nothing new of the variable
+			o.Count += p.Count
+			for _, n := range p.Sources {
+				runs[i][n] = true
+			}
+			o.Runs = len(runs[i])
+			continue
+		}
 		behind[key] = len(out.Races)
-		out.Races = append(out.Races, s.race(ctx, p))
+		out.Races = append(out.Races, d)
+		runs = append(runs, make(map[int]bool))
+		for _, n := range p.Sources {
+			runs[len(runs)-1][n] = true
+		}
 	}
 	for _, h := range s.hangs {
 		out.Hangs = append(out.Hangs, *h)
@@ -313,6 +328,28 @@ func (s *Search) Report(ctx context.Context) *report.Races {
 		}
 	}
 	return out
+}
+
+// knownFirst returns the pairs of accesses that were reported, those first of which both places are known.
+func (s *Search) knownFirst() []*racelog.Pair {
+	pairs := slices.Clone(s.groups.Pairs())
+	rank := func(p *racelog.Pair) int {
+		if everyPlace(p) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(pairs, func(a, b *racelog.Pair) int { return rank(a) - rank(b) })
+	return pairs
+}
+
+func everyPlace(p *racelog.Pair) bool {
+	for i := range p.Accesses {
+		if !known(&p.Accesses[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // asking says whether a program was asked something.

@@ -23,7 +23,14 @@ func (s *Search) race(ctx context.Context, p *racelog.Pair) report.DataRace {
 	for i := range p.Accesses {
 		a := &p.Accesses[i]
 		own := s.own(a.Stack)
-		ra := report.RaceAccess{Write: a.Write, Main: a.Goroutine == 1, Stack: s.frames(own)}
+		ra := report.RaceAccess{Write: a.Write, Main: a.Goroutine == 1}
+		if len(a.Stack) > 0 && !known(a) {
+			ra.By = outermost(a.Stack)
+			if len(own) > 0 && (made(&own[0]) || racelog.Library(own[0].Func)) {
+				own = nil
+			}
+		}
+		ra.Stack = s.frames(own)
 		if len(own) > 0 {
 			ra.Source = s.code.around(own[0].File, own[0].Line)
 		}
@@ -65,6 +72,21 @@ func (s *Search) race(ctx context.Context, p *racelog.Pair) report.DataRace {
 		out.NoPatch = "the variable is unknown"
 	}
 	return out
+}
+
+// known reports whether the place of an access is known, and in code of the user.
+func known(a *racelog.Access) bool {
+	at, ok := a.Place()
+	return ok && !made(&at)
+}
+
+// outermost returns the function of Go itself that the user's code called, at the top of a stack.
+func outermost(stack []racelog.Frame) string {
+	n := slices.IndexFunc(stack, func(f racelog.Frame) bool { return !racelog.Library(f.Func) })
+	if n < 0 {
+		n = len(stack)
+	}
+	return stack[max(n-1, 0)].Func
 }
 
 // callers returns the places in the module from which both accesses of a pair came, or "" where one of them is in the module itself or

@@ -34,6 +34,18 @@ type Access struct {
 	Stack     []Frame // innermost first; none when it could not be restored
 }
 
+// Place returns the innermost frame that is neither of the runtime nor of the packages that synchronize. It is false where the detector does not know it.
+func (a *Access) Place() (at Frame, ok bool) {
+	at = User(a.Stack)
+	return at, len(a.Stack) > 0 && !Library(at.Func) && !a.lost()
+}
+
+// lost reports whether the function that reads a map is missing, so that the stack goes on where it was called: Go 1.27 lets v := m[k] go through the
+// function of v, ok := m[k], which takes that one for the caller.
+func (a *Access) lost() bool {
+	return len(a.Stack) > 1 && strings.HasPrefix(a.Stack[0].Func, "runtime.mapaccess2") && strings.HasPrefix(a.Stack[1].Func, "runtime.mapaccess1")
+}
+
 // An Allocation is where memory comes from.
 type Allocation struct {
 	Goroutine int
@@ -128,11 +140,16 @@ type Pair struct {
 const maxVariants = 3
 
 // Key names the pair of places, in either order. Addresses and numbers of goroutines differ from run to run, and whether a place
-// that changes a variable was caught reading or writing it is chance.
+// that changes a variable was caught reading or writing it is chance. Reads of maps at unknown places are the same.
 func (r *Race) Key() string {
 	var places []string
 	for i := range r.Accesses {
-		at := User(r.Accesses[i].Stack)
+		a := &r.Accesses[i]
+		if a.lost() {
+			places = append(places, "")
+			continue
+		}
+		at := User(a.Stack)
 		places = append(places, at.File+":"+strconv.Itoa(at.Line))
 	}
 	slices.Sort(places)

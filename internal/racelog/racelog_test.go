@@ -93,6 +93,30 @@ func TestReal(t *testing.T) {
 	}
 }
 
+// TestLostReader reads what Go 1.27 says of v := m[k]: the function with that line is not on the stack, which goes on with its callers. Whoever they
+// are, it is one pair of places.
+func TestLostReader(t *testing.T) {
+	var g Grouper
+	for i, caller := range []string{"main.a()\n      /src/main.go:9 +0x44", "main.b()\n      /src/main.go:12 +0x44"} {
+		const library = "/go/src/internal/runtime/maps/runtime_faststr.go"
+		l := read(t, "WARNING: DATA RACE\nRead at 0x00c00007d200 by goroutine 10:\n  runtime.mapaccess2_faststr()\n      "+library+":120 +0x0\n  runtime.mapaccess1_faststr()\n      "+
+			library+":115 +0x17\n  "+caller+"\n\nPrevious write at 0x00c00007d200 by goroutine 9:\n  runtime.mapassign_faststr()\n      "+library+":261 +0x0\n  main.count()\n      /src/main.go:20 +0x88\n\n")
+		if len(l.Races) != 1 {
+			t.Fatalf("%d races, want 1", len(l.Races))
+		}
+		r := l.Races[0]
+		if at, ok := r.Accesses[0].Place(); ok {
+			t.Errorf("the map is read at %v, want nowhere", at)
+		}
+		if at, ok := r.Accesses[1].Place(); !ok || at.Line != 20 {
+			t.Errorf("the map is written at %v, %v; want line 20", at, ok)
+		}
+		if isNew := g.Add(r, i); isNew != (i == 0) {
+			t.Errorf("report %d: new is %v", i, isNew)
+		}
+	}
+}
+
 // TestForms reads what other versions, and the detector of C++, write.
 func TestForms(t *testing.T) {
 	const head = "WARNING: DATA RACE\nWrite at 0x00c0000b4010 by goroutine 7:\n  main.inc()\n      /src/main.go:9 +0x44\n\n"

@@ -61,8 +61,9 @@ type DataRace struct {
 // A RaceAccess is one of the two.
 type RaceAccess struct {
 	Write   bool         `json:"write"`
-	Main    bool         `json:"main,omitempty"` // by the main goroutine
-	Stack   []RaceFrame  `json:"stack"`
+	Main    bool         `json:"main,omitempty"`    // by the main goroutine
+	By      string       `json:"by,omitempty"`      // the function of Go itself that made it, where the race detector does not know who called that one
+	Stack   []RaceFrame  `json:"stack"`             // with By, from where a function was called that is not known
 	Source  []SourceLine `json:"source,omitempty"`  // around the access
 	Created []RaceFrame  `json:"created,omitempty"` // where the goroutine was started
 }
@@ -252,11 +253,21 @@ func (d *DataRace) text() string {
 		if a.Main {
 			who = " by the main goroutine"
 		}
-		if len(a.Stack) == 0 {
+		if a.By != "" {
+			what += " by " + a.By
+		}
+		switch {
+		case len(a.Stack) == 0 && a.By != "":
+			fmt.Fprintf(&b, "\n  %s%s: the race detector does not say where\n", what, who)
+			continue
+		case len(a.Stack) == 0:
 			fmt.Fprintf(&b, "\n  %s%s: the race detector could not restore its stack\n", what, who)
 			continue
+		case a.By != "":
+			fmt.Fprintf(&b, "\n  %s%s, in a function called from %s in %s\n", what, who, a.Stack[0], a.Stack[0].Func)
+		default:
+			fmt.Fprintf(&b, "\n  %s%s at %s in %s\n", what, who, a.Stack[0], a.Stack[0].Func)
 		}
-		fmt.Fprintf(&b, "\n  %s%s at %s in %s\n", what, who, a.Stack[0], a.Stack[0].Func)
 		writeSource(&b, a.Source, a.Stack[0].Line)
 		for _, f := range a.Stack[1:] {
 			fmt.Fprintf(&b, "    called from %s in %s\n", f, f.Func)

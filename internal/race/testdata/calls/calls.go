@@ -85,6 +85,14 @@ func Slug(s string) string {
 	return v
 }
 
+var seen = map[string]int{}
+
+// Seen counts a word, and returns how often it was counted. Go 1.27 does not say where the word is read.
+func Seen(word string) int {
+	seen[word]++
+	return seen[word]
+}
+
 var rng = rand.New(rand.NewSource(1))
 
 // Code returns a random code.
