@@ -46,7 +46,7 @@ type Event struct {
 	Also     []Also   `json:"also,omitempty"`     // other costs that changed, too
 	With     []string `json:"with,omitempty"`     // functions that changed for the same reason
 
-	// For a deploy, and for a change that came with one.
+	// For a deploy, and for a change that came with one. For a rule, Version is the one that it is about.
 	Version string `json:"version,omitempty"`
 	Build   string `json:"build,omitempty"`
 	Since   string `json:"version_before,omitempty"`
@@ -55,7 +55,8 @@ type Event struct {
 	// For a rule.
 	Rule   string  `json:"rule,omitempty"`
 	Grown  bool    `json:"grown,omitempty"` // Value and Limit are growth factors
-	Value  float64 `json:"value,omitempty"`
+	Value  float64 `json:"value,omitempty"` // when it began
+	Most   float64 `json:"most,omitempty"`  // the largest later, if it is over
 	Limit  float64 `json:"limit,omitempty"`
 	Failed string  `json:"failed,omitempty"` // why the notification or the recording failed
 
@@ -226,22 +227,32 @@ func (e *Event) deploy() string {
 }
 
 func (e *Event) rule() string {
-	subject, verb, thing := e.Service, "has", e.Metric
+	who, in := e.Service, " in a process"
+	switch {
+	case e.Instance != "":
+		who, in = e.process(), ""
+	case e.Version != "":
+		who = "version " + e.Version + " of " + e.Service
+	}
+	subject, verb, thing := who, "has", e.Metric
 	switch e.Metric {
 	case RuleShare:
-		subject, verb, thing = e.Function, "costs", "of "+e.Service
+		subject, verb, thing = e.Function, "costs", "of "+who
 	case RuleGC:
-		subject, verb, thing = "garbage collection", "costs", "of "+e.Service
+		subject, verb, thing = "garbage collection", "costs", "of "+who
 	case RuleCores:
 		verb, thing = "costs", ""
 	case RuleHeap:
-		verb, thing = "holds", "of live heap in a process"
+		verb, thing = "holds", "of live heap"+in
 	case RuleRSS:
-		verb, thing = "uses", "of resident memory in a process"
+		verb, thing = "uses", "of resident memory"+in
 	case RuleGoroutines:
-		thing = "goroutines in a process"
+		thing = "goroutines" + in
 	case RuleMemory:
 		verb, thing = "uses", "of the memory that a process may have"
+		if in == "" {
+			thing = "of the memory that it may have"
+		}
 	}
 	show := func(v float64) string {
 		switch {
@@ -264,6 +275,9 @@ func (e *Event) rule() string {
 	}
 	if e.Grown {
 		text += " than usual"
+	}
+	if e.Most > 0 {
+		text += ", later " + show(e.Most)
 	}
 	return text + " (limit " + show(e.Limit) + ")"
 }

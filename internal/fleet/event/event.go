@@ -142,7 +142,8 @@ type Rule struct {
 	Name     string  `json:"name"`
 	Metric   string  `json:"metric"` // report.RuleShare or another of these
 	Function string  `json:"function,omitempty"`
-	Value    float64 `json:"value"`
+	Value    float64 `json:"value"`          // when it began
+	Most     float64 `json:"most,omitempty"` // the largest value, if it is over and it became larger
 	Limit    float64 `json:"limit"`
 	Unit     string  `json:"unit"`            // share, cores, bytes, goroutines
 	Grown    bool    `json:"grown,omitempty"` // Value and Limit are growth factors

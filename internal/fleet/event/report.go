@@ -9,6 +9,19 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
+// ProcessLabels are the labels that say which process a profile is of, the best first.
+var ProcessLabels = []string{"instance", "pod", "k8s_pod_name", "k8s.pod.name", "host", "hostname", "host_name", "service_instance_id", "container_id"}
+
+// ProcessOf names a process by its labels; "" is unknown.
+func ProcessOf(labels store.Labels) string {
+	for _, name := range ProcessLabels {
+		if v := labels.Get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
 // Text describes the event in one line.
 func (e *Event) Text() string {
 	r := e.facts()
@@ -17,7 +30,7 @@ func (e *Event) Text() string {
 
 // facts returns the event as a report.
 func (e *Event) facts() report.Event {
-	r := report.Event{ID: e.ID, Kind: string(e.Kind), Service: e.Service, Time: e.Time, Ended: e.Ended, Cause: e.Cause, Pin: e.Pin, Instance: e.Labels.Get("instance")}
+	r := report.Event{ID: e.ID, Kind: string(e.Kind), Service: e.Service, Time: e.Time, Ended: e.Ended, Cause: e.Cause, Pin: e.Pin, Instance: ProcessOf(e.Labels)}
 	if len(e.Labels) > 0 {
 		r.Labels = make(map[string]string, len(e.Labels))
 		for _, l := range e.Labels {
@@ -38,7 +51,8 @@ func (e *Event) facts() report.Event {
 		r.Version, r.Build, r.Since = d.Version, d.Build, d.Before
 	}
 	if b := e.Rule; b != nil {
-		r.Rule, r.Metric, r.Function, r.Unit, r.Value, r.Limit, r.Grown = b.Name, b.Metric, b.Function, b.Unit, b.Value, b.Limit, b.Grown
+		r.Rule, r.Metric, r.Function, r.Unit, r.Value, r.Most, r.Limit, r.Grown = b.Name, b.Metric, b.Function, b.Unit, b.Value, b.Most, b.Limit, b.Grown
+		r.Version = e.Labels.Get("version")
 	}
 	if p := e.Process; p != nil {
 		r.Instance, r.Memory, r.MemoryLimit, r.Times, r.Likely = p.Instance, p.Memory, p.Limit, p.Times, p.Likely

@@ -274,9 +274,6 @@ func (n *Noticer) between(ctx context.Context, s *service, kind string, m *memor
 	}, nil
 }
 
-// processLabels identify processes, the best first.
-var processLabels = []string{"instance", "pod", "host", "hostname", "host_name", "service_instance_id", "k8s_pod_name", "container_id"}
-
 // mostProcesses is how many processes are examined individually.
 const mostProcesses = 12
 
@@ -287,7 +284,7 @@ func (n *Noticer) processes(ctx context.Context, s *service, kind string, sel st
 	if err != nil {
 		return "", nil, err
 	}
-	for _, label := range processLabels {
+	for _, label := range event.ProcessLabels {
 		if !slices.Contains(names, label) {
 			continue
 		}

@@ -54,7 +54,7 @@ func (n *Noticer) growth(ctx context.Context, t *tenant, from time.Time) error {
 	var bad error
 	for _, h := range held {
 		q := store.Query{Tenant: t.name, Kind: h.kind, From: from, To: from.Add(n.Step)}
-		lines, err := n.Store.Totals(ctx, q, n.Step, append([]string{store.ServiceLabel}, processLabels...))
+		lines, err := n.Store.Totals(ctx, q, n.Step, append([]string{store.ServiceLabel}, event.ProcessLabels...))
 		if err != nil {
 			return errors.Join(bad, err)
 		}

@@ -159,7 +159,7 @@ func (w *Watcher) capture(ctx context.Context, a *Action, cause event.Event) {
 
 // deepen takes a recording. There may be one, and an error that says what is missing.
 func (w *Watcher) deepen(ctx context.Context, c *Capture, cause *event.Event) (id string, labels store.Labels, err error) {
-	instance := instanceOf(cause.Labels)
+	instance := event.ProcessOf(cause.Labels)
 	if cause.Process != nil {
 		instance = cmp.Or(cause.Process.Instance, instance)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
@@ -17,9 +18,6 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view/fleetview"
 )
-
-// Labels for the process of a profile, and for its memory limit.
-var processLabels = []string{"instance", "pod", "k8s_pod_name", "k8s.pod.name", "hostname"}
 
 const (
 	versionLabel = "version"
@@ -122,7 +120,7 @@ func (m *meter) cores(ctx context.Context, q store.Query) (value, error) {
 // largest returns the largest of the newest levels of all processes, as change sees them.
 func (m *meter) largest(ctx context.Context, q store.Query, kind, typ string, change func(float64, store.Labels) float64) (value, error) {
 	q.Kind = kind
-	lines, err := m.store.Totals(ctx, q, time.Minute, append([]string{limitLabel}, processLabels...))
+	lines, err := m.store.Totals(ctx, q, time.Minute, append([]string{limitLabel}, event.ProcessLabels...))
 	if err != nil {
 		return value{}, err
 	}

@@ -112,7 +112,7 @@ func (w *Watcher) heap(ctx context.Context, tenant string, e *store.Entry, now t
 
 // restarted notes that a process was restarted between the last profile before and the first one after it.
 func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels store.Labels, was, is *stream, now time.Time) error {
-	process := &event.Process{Instance: instanceOf(labels), Limit: limitOf(labels)}
+	process := &event.Process{Instance: event.ProcessOf(labels), Limit: limitOf(labels)}
 	if n := len(was.inuse); n > 0 {
 		process.Memory = was.inuse[n-1]
 		if float64(slices.Max(was.inuse)) > notEnforced*float64(process.Limit) {
@@ -160,7 +160,7 @@ func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels 
 // note adds an event of a process, and pins what is known of the process before it.
 func (w *Watcher) note(ctx context.Context, e event.Event) error {
 	only := store.Service(e.Service)
-	for _, name := range processLabels {
+	for _, name := range event.ProcessLabels {
 		if v := e.Labels.Get(name); v != "" {
 			only = append(only, store.Matcher{Name: name, Op: store.Is, Value: v})
 		}
@@ -168,16 +168,6 @@ func (w *Watcher) note(ctx context.Context, e event.Event) error {
 	pin, err := w.pin(ctx, &e, only, e.Time.Add(-beforePin), e.Time)
 	e.Pin = pin
 	return errors.Join(err, w.opt.Events.Add(e))
-}
-
-// instanceOf names a process.
-func instanceOf(labels store.Labels) string {
-	for _, name := range processLabels {
-		if v := labels.Get(name); v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // noMemory reports whether a process probably had no memory left, by what its heap held at last. The collector lets a heap grow to
@@ -229,7 +219,7 @@ func (w *Watcher) Told(ctx context.Context, tenant string, e event.Event) (event
 		if e.Process == nil {
 			e.Process = &event.Process{}
 		}
-		e.Process.Instance = cmp.Or(e.Process.Instance, instanceOf(e.Labels))
+		e.Process.Instance = cmp.Or(e.Process.Instance, event.ProcessOf(e.Labels))
 		if old := w.sameProcess(tenant, e.Service, e.Process.Instance, e.Time.Add(-overlap), e.Time.Add(overlap)); old != nil {
 			if old.Kind == e.Kind && !old.Process.Likely || e.Kind == event.Restarted {
 				return *old, nil

@@ -157,15 +157,16 @@ rules:
 	at(2, 5, 1) // too short
 	at(5, 1, 1)
 	b.want("")
-	at(10, 3, 5)
+	at(5, 3, 5)
+	at(5, 4, 5)
 	at(10, 1, 1)
 	b.want(`
-12 rule price: main.price costs 30% of api (limit 20%), for 540s
-12 rule gc: garbage collection costs 50% of api (limit 30%), for 540s`)
+12 rule price: main.price costs 30% of version v1 of api, later 40% (limit 20%), for 540s
+12 rule gc: garbage collection costs 50% of version v1 of api (limit 30%), for 540s`)
 	at(10, 3, 1)
 	b.want(`
-12 rule price: main.price costs 30% of api (limit 20%), for 540s
-12 rule gc: garbage collection costs 50% of api (limit 30%), for 540s`)
+12 rule price: main.price costs 30% of version v1 of api, later 40% (limit 20%), for 540s
+12 rule gc: garbage collection costs 50% of version v1 of api (limit 30%), for 540s`)
 	if got := fmt.Sprint(b.Measured()); got != "[{t any api v1 0.3} {t gc api v1 0.1} {t price api v1 0.3}]" {
 		t.Errorf("the rules measured %s", got)
 	}
@@ -209,10 +210,10 @@ rules:
 	}
 	got := b.events()
 	for _, want := range []string{
-		"65 rule leak: api has 2000 goroutines in a process (limit 1000)",
-		"65 rule heap: api holds 4MB of live heap in a process (limit 1MB)",
-		"65 rule near: api uses 100% of the memory that a process may have (limit 90%)",
-		"65 rule whole: api uses 8MB of resident memory in a process (limit 6MB)",
+		"65 rule leak: b of api has 2000 goroutines (limit 1000)",
+		"65 rule heap: b of api holds 4MB of live heap (limit 1MB)",
+		"65 rule near: b of api uses 100% of the memory that it may have (limit 90%)",
+		"65 rule whole: b of api uses 8MB of resident memory (limit 6MB)",
 		"rule more: api costs ", "more than usual (limit 50% more)",
 		"rule busy: api costs 5 cores (limit 4 cores)",
 	} {
@@ -278,7 +279,7 @@ func TestLateAndWrongClocks(t *testing.T) {
 				b.minute()
 			}
 			got := b.events()
-			for _, want := range []string{"rule busy: api costs 5 cores", "rule big: api holds 4MB"} {
+			for _, want := range []string{"rule busy: api costs 5 cores", "rule big: b of api holds 4MB"} {
 				if strings.Count(got, want) != 1 {
 					t.Errorf("want one %q in\n%s", want, got)
 				}

@@ -203,6 +203,7 @@ type state struct {
 	since   time.Time // since when it is broken; zero while it is not
 	last    time.Time // when it was broken last
 	event   string    // ID of the event that goes on
+	most    float64   // the largest value while it goes on
 	ended   time.Time // when the last event was over
 	looked  time.Time
 	usual   float64
@@ -379,6 +380,7 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 		s.since = now
 	}
 	s.last = now
+	s.most = max(s.most, got.v)
 	if s.event != "" || now.Sub(s.since) < time.Duration(r.For) || now.Sub(s.ended) < time.Duration(r.Cooldown) {
 		return nil
 	}
@@ -391,9 +393,9 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 		Rule: &event.Rule{Name: r.Name, Metric: r.Metric, Function: got.function, Value: got.v, Limit: r.Above, Unit: metricOf(r.Metric).unit, Grown: r.Grown},
 	}
 	if of.version != "" {
-		e.Labels = store.Labels{{Name: versionLabel, Value: of.version}}
+		e.Labels = got.process.With(store.Labels{{Name: versionLabel, Value: of.version}})
 	}
-	s.event = e.ID
+	s.event, s.most = e.ID, got.v
 	return w.opt.Events.Add(e)
 }
 
@@ -421,9 +423,14 @@ func (w *Watcher) Measured() []Measured {
 
 // end ends the event of a rule.
 func (w *Watcher) end(s *state, when time.Time) error {
-	id := s.event
-	s.event, s.ended, s.since = "", when, time.Time{}
-	return w.opt.Events.Update(s.tenant, id, func(e *event.Event) { e.Ended = when })
+	id, most := s.event, s.most
+	s.event, s.ended, s.since, s.most = "", when, time.Time{}, 0
+	return w.opt.Events.Update(s.tenant, id, func(e *event.Event) {
+		e.Ended = when
+		if e.Rule != nil && most > e.Rule.Value {
+			e.Rule.Most = most
+		}
+	})
 }
 
 // settle ends events of rules that are gone, and of services that say nothing any more, and forgets these.

@@ -331,6 +331,7 @@ export interface EventRule {
   metric: string;
   function?: string;
   value: number;
+  most?: number;
   limit: number;
   unit: string;
   grown?: boolean;

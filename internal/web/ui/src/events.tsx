@@ -36,8 +36,12 @@ export function titleOf(e: FleetEvent): string {
   if (change?.source === "growth") return `${change.type.type.startsWith("inuse_") ? "live heap grows" : "goroutines grow"} steadily, ${value(change.before.value, change.type.unit)} → ${value(change.after.value, change.type.unit)} in one process${change.function ? ", most of it in " + change.function : ""}`;
   if (change) return `${change.function || e.service} costs ${cost(change.after, e)} in place of ${cost(change.before, e)} (${change.share > 0 ? "+" : ""}${percent(change.share, 1)} of the service)`;
   if (deploy) return `deploy of ${deploy.version || deploy.build || "a build"}`;
-  if (rule && (rule as { grown?: boolean }).grown) return `${rule.name}: ${rule.metric} is ${number(rule.value)} times as large as usual, over ${number(rule.limit)}`;
-  if (rule) return `${rule.name}: ${rule.metric} is ${measure(rule.value, rule.unit)}, over ${measure(rule.limit, rule.unit)}`;
+  if (rule) {
+    const who = e.labels?.instance ?? e.labels?.pod ?? e.labels?.version;
+    const show = (v: number) => (rule.grown ? `${number(v)} times as large as usual` : measure(v, rule.unit));
+    const later = rule.most ? `, later ${show(rule.most)}` : "";
+    return `${rule.name}: ${rule.metric}${rule.function ? " of " + rule.function : ""}${who ? " in " + who : ""} is ${show(rule.value)}${later}, over ${rule.grown ? number(rule.limit) : show(rule.limit)}`;
+  }
   if (e.kind === "oom" && process?.likely) return `${process.instance || "a process"} was restarted, probably for want of memory`;
   if (e.kind === "oom") return `${process?.instance ?? "a process"} was killed for want of memory`;
   if (e.kind === "restart") return `${process?.instance ?? "a process"} was restarted`;
