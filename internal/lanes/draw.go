@@ -180,6 +180,7 @@ func (d *drawing) choose(passes func(number int) bool) {
 		k.number = uint16(i + 1)
 		d.makeRoom(k)
 	}
+	d.countMost(kinds)
 	for n, as := range d.as {
 		k := kinds[d.x.at(n).kind]
 		if k == nil {
@@ -202,6 +203,32 @@ func (d *drawing) newKind(number uint32) *kind {
 	k := &kind{}
 	k.Kind = d.x.kinds[number]
 	return k
+}
+
+// countMost finds out how many goroutines of each kind that is drawn there were at a time.
+func (d *drawing) countMost(kinds []*kind) {
+	w := d.Window
+	begin := make([][]int64, len(d.kinds))
+	end := make([][]int64, len(d.kinds))
+	for n := range d.x.count {
+		r := d.x.at(n)
+		if k := kinds[r.kind]; k != nil && k.number != 0 && r.from < w.To && r.last > w.From {
+			begin[k.number-1] = append(begin[k.number-1], r.from)
+			end[k.number-1] = append(end[k.number-1], r.last)
+		}
+	}
+	for i, k := range d.kinds {
+		from, to := begin[i], end[i]
+		slices.Sort(from)
+		slices.Sort(to)
+		gone := 0
+		for at, t := range from {
+			for to[gone] <= t {
+				gone++
+			}
+			k.Most = max(k.Most, at+1-gone)
+		}
+	}
 }
 
 // makeRoom has a kind be drawn.

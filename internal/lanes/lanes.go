@@ -62,6 +62,7 @@ type Lane struct {
 type Area struct {
 	Kind   string
 	Count  int               // goroutines
+	Most   int               // of them, that there were at a time
 	Busy   int64             // nanoseconds, of all of them, that they did not wait for work
 	Levels [][States]float64 // by Stretch of pixels
 	Means  [States]float64   // of Levels, by how long they were

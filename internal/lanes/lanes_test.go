@@ -193,6 +193,20 @@ func TestPicture(t *testing.T) {
 					busy += l.Busy
 				}
 			}
+			most := 0
+			for n := range x.count {
+				begun, together := x.at(n), 0
+				for m := range x.count {
+					r := x.at(m)
+					if x.kinds[r.kind] == k.Kind && x.kinds[begun.kind] == k.Kind && r.from <= begun.from && begun.from < r.last && max(r.from, begun.from) < w.To && r.last > w.From && begun.last > w.From {
+						together++
+					}
+				}
+				most = max(most, together)
+			}
+			if k.Most != most || most < 1 || most > k.Count {
+				t.Errorf("%v: at most %d of %s at a time, want %d of %d", w, k.Most, k.Kind, most, k.Count)
+			}
 			if k.Busy != busy {
 				t.Errorf("%v: %s is busy for %d, its goroutines for %d", w, k.Kind, k.Busy, busy)
 			}

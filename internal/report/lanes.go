@@ -54,7 +54,8 @@ type LaneKind struct {
 	Kind   string      `json:"started_as"`
 	Count  int         `json:"goroutines"`
 	Busy   int64       `json:"active_nanos"`
-	Most   float64     `json:"most"`   // that there were at a time at most, as far as Levels tell
+	Most   int         `json:"most"`   // that there were at a time
+	Top    float64     `json:"top"`    // the largest sum of the Levels of a stretch
 	States []int       `json:"states"` // that they were in
 	Means  []float64   `json:"means"`  // how many were in each of these, on average
 	Levels [][]float64 `json:"levels"` // by these, then by stretch

@@ -41,7 +41,7 @@ var (
 	texts    = regexp.MustCompile(`"[^"\n]*"`)
 	places   = regexp.MustCompile(`style=\{\{[^\n]*?\}\}|const share = [^\n]*`) // on the screen
 	rounding = regexp.MustCompile(`Math\.round\([\w.\[\]]+( / 1e6)?\)( \* 1e6)?`)
-	prints   = regexp.MustCompile(`\b(value|percent|number|count|share|perSecond|measured|busyCores|short|shortCores|roughly|fixed|relative|growth|signed|duration|ns|amount|moment|difference|bytes|nanos|size|longer)\(|\breduce\(`)
+	prints   = regexp.MustCompile(`\b(value|percent|number|count|share|perSecond|measured|busyCores|short|shortCores|fixed|relative|growth|signed|duration|ns|amount|moment|difference|bytes|nanos|size|longer)\(|\breduce\(`)
 	makes    = regexp.MustCompile(`[^=<>!&|?] [-+*/] |\breduce\(|\bMath\.`)
 	digits   = regexp.MustCompile(`\.to(Fixed|Precision|LocaleString|Exponential)\(|\bIntl\.NumberFormat|Math\.(round|floor|ceil|trunc)\([^;\n]*\* 100\)|\* 100\)? \+ [^\n]{0,40}%`)
 )

@@ -256,14 +256,18 @@ func TestPageTrace(t *testing.T) {
 	p.back()
 	p.wait(`(document.querySelector(".story h2")?.innerText ?? "").startsWith("request ")`)
 
-	// A goroutine is chosen by its name, and with keys, also where it is not there at that time: this one has ended after 16ms of 110ms.
+	// A goroutine is chosen by its name, and with keys. Where it is not there at that time, the page goes to the closest time at which it is: this one
+	// has ended after 16ms of 110ms.
 	p.visit("/trace?focus=backgroundRead&limit=1000")
 	p.click(".lane-name .link", "133 net/http")
-	p.wait(`document.querySelector(".story")?.innerText.includes("running for 1.28us") === true`)
+	p.wait(`document.querySelector(".story h2")?.innerText === "goroutine 133" && document.querySelector(".story .stack") !== null`)
+	if at := eval[float64](p, `Number(/ui\.t=(\d+)/.exec(location.href)?.[1])`); at <= 0 || at > 16e6 {
+		t.Errorf("it is looked at after %v ns, at which it is gone: %q", at, p.text(".story"))
+	}
 	p.key(kb.ArrowDown)
 	p.wait(`!["goroutine 133", undefined].includes(document.querySelector(".story h2")?.innerText)`)
 	p.key(kb.ArrowUp)
-	p.wait(`document.querySelector(".story")?.innerText.includes("running for 1.28us") === true`)
+	p.wait(`document.querySelector(".story h2")?.innerText === "goroutine 133" && document.querySelector(".story .stack") !== null`)
 
 	// A kind of goroutines alone.
 	p.visit("/trace?at=29ms..52ms")

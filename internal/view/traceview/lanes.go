@@ -101,13 +101,13 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 		out.Mixes = append(out.Mixes, mix)
 	}
 	for _, k := range p.Kinds {
-		kind := report.LaneKind{Kind: k.Kind, Count: k.Count, Busy: k.Busy, States: []int{}, Means: []float64{}, Levels: [][]float64{}}
+		kind := report.LaneKind{Kind: k.Kind, Count: k.Count, Busy: k.Busy, Most: k.Most, States: []int{}, Means: []float64{}, Levels: [][]float64{}}
 		for _, l := range k.Levels {
 			sum := 0.0
 			for state := range lanes.States {
 				sum += l[state]
 			}
-			kind.Most = min(max(kind.Most, sum), float64(k.Count))
+			kind.Top = max(kind.Top, sum)
 		}
 		for state := range lanes.States {
 			if !slices.ContainsFunc(k.Levels, func(l [lanes.States]float64) bool { return l[state] >= 0.005 }) {

@@ -36,7 +36,6 @@ var format = (() => {
     perSecond: () => perSecond,
     percent: () => percent,
     relative: () => relative,
-    roughly: () => roughly,
     share: () => share,
     short: () => short,
     shortCores: () => shortCores,
@@ -161,9 +160,6 @@ var format = (() => {
   }
   function number(x) {
     return digits(x, 4, false);
-  }
-  function roughly(x) {
-    return number(x < 10 ? Math.round(x * 10) / 10 : Math.round(x));
   }
   function busyCores(x) {
     return fixed(x, 2);

@@ -881,6 +881,7 @@ export interface LaneKind {
   goroutines: number;
   active_nanos: number;
   most: number;
+  top: number;
   states: number[];
   means: number[];
   levels: number[][];

@@ -155,11 +155,6 @@ export function number(x: number): string {
   return digits(x, 4, false);
 }
 
-/** roughly prints a mean of counts as exactly as a glance needs: 3.4, or 34. */
-export function roughly(x: number): string {
-  return number(x < 10 ? Math.round(x * 10) / 10 : Math.round(x));
-}
-
 /** busyCores prints how many cores were busy on average. */
 export function busyCores(x: number): string {
   return fixed(x, 2);

@@ -1,16 +1,20 @@
 // The requests in an execution trace: how long they took, and what the slow ones have more of.
 
+import { useState } from "preact/hooks";
 import { Requests } from "./api";
 import { asked, useAnswer, useApp } from "./data";
 import { column, count } from "./format";
 import { selectRequest } from "./moments";
 
+const firstShown = 8;
+
 /** RequestsInSight is about the requests of the part of the trace that is looked at. */
 export function RequestsInSight() {
   const app = useApp();
   const { data } = useAnswer<Requests>("/api/requests", asked(app, "requests"), 200);
+  const [all, setAll] = useState(false);
   if (!data || data.requests === 0) return null;
-  const handlers = data.handlers.slice(0, 8);
+  const handlers = data.handlers.slice(0, all ? data.handlers.length : firstShown);
   const time = column(handlers.flatMap((h) => [h.p50_nanos, h.p99_nanos]), "nanoseconds");
   const more = data.tail?.causes.slice(0, 5).filter((c) => c.slow_nanos > c.middle_nanos) ?? [];
   const longer = column(more.map((c) => c.slow_nanos - c.middle_nanos), "nanoseconds");
@@ -25,6 +29,7 @@ export function RequestsInSight() {
           {handlers.map((h) => <tr><td class="num">{count(h.count)}</td><td class="num">{time(h.p50_nanos)}</td><td class="num">{time(h.p99_nanos)}</td><td>{handler(h.handler)}</td></tr>)}
         </tbody>
       </table>
+      {handlers.length < data.handlers.length && <p><button onClick={() => setAll(true)}>Show all {count(data.handlers.length)} handlers</button></p>}
       {data.tail && more.length > 0 && (
         <>
           <h3>What the slowest {data.tail.slow_requests < data.tail.of_slow_requests ? `(${data.tail.slow_requests} of ${count(data.tail.of_slow_requests)})` : data.tail.slow_requests} spend more time on, each</h3>

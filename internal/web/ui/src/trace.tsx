@@ -7,7 +7,7 @@ import { GoroutineStory, Lane, LaneKind, Lanes, RequestLine, RequestPath, StackC
 import { Axis, during, moment, paintTimes, rangeOf, xOf } from "./chart";
 import { isForced, Palette } from "./colors";
 import { asked, useAnswer, useApp } from "./data";
-import { count, number, percent, roughly } from "./format";
+import { count, number, percent } from "./format";
 import { Keys, useKeys } from "./keys";
 import { exactly } from "./names";
 import { Bar, Notes, Problem } from "./parts";
@@ -76,7 +76,13 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
   const row = (by: number) => {
     const i = data.goroutines.findIndex((l) => l.id === chosen);
     const l = data.goroutines[i < 0 ? (by > 0 ? 0 : data.goroutines.length - 1) : Math.min(Math.max(0, i + by), data.goroutines.length - 1)];
-    if (l) select(l.id, here);
+    if (l) look(l);
+  };
+  /** look selects a goroutine at the cursor, or, where it is not there then, at the time closest to it. */
+  const look = (l: Lane) => {
+    const t = closest(data, l, here);
+    select(l.id, t);
+    if (t !== here) setCursor(t);
   };
   const keys: Keys = {
     ArrowLeft: (e) => move(-1, e.shiftKey),
@@ -198,13 +204,13 @@ function Picture({ data, waiting, error }: { data: Lanes; waiting: boolean; erro
             <div class="lane-row">
               <span class="lane-name tall">
                 <button class="link" title={`${k.started_as}: show only these goroutines below`} onClick={() => go(add(current(), "focus", exactly(k.started_as)))}>{k.started_as}</button>
-                <span class="quiet" title="goroutines, and how many there were at a time at most">{count(k.goroutines)}, max {roughly(k.most)}</span>
+                <span class="quiet" title="goroutines, and how many there were at a time at most">{count(k.goroutines)}, max {count(k.most)}</span>
               </span>
               <Canvas width={axis.right} height={heights.kinds} deps={[...deps, k]} paint={(ctx) => paintKind(ctx, data, k, axis, heights.kinds, palette)} />
             </div>
           ))}
         </section>
-        {lanes("Goroutines", "goroutines", data.goroutines, (l) => <button class="link" tabIndex={-1} onClick={() => select(l.id, here)}><b>{l.id}</b> {l.name}</button>, data.goroutines.length < data.of_goroutines && (
+        {lanes("Goroutines", "goroutines", data.goroutines, (l) => <button class="link" tabIndex={-1} onClick={() => look(l)}><b>{l.id}</b> {l.name}</button>, data.goroutines.length < data.of_goroutines && (
           <>the most active {count(data.goroutines.length)} of {count(data.of_goroutines)} <button class="small" onClick={() => go(put(current(), "limit", String(Math.min(1000, 2 * data.goroutines.length))))}>show more</button></>
         ))}
         {cursor >= view[0] && cursor <= view[1] && <div class="cursor" style={{ left: left(cursor) }} />}
@@ -235,6 +241,22 @@ function Legend({ data, palette }: { data: Lanes; palette: Palette }) {
 
 /** startOf is where a pixel begins. The first and the last may be cut by what is in sight. */
 const startOf = (data: Lanes, px: number): number => Math.min(Math.max(data.first_nanos + px * data.pixel_nanos, data.from_nanos), data.to_nanos);
+
+/** closest returns t if the lane has something there, and else the middle of the run that is closest. */
+function closest(data: Lanes, lane: Lane, t: number): number {
+  let [best, away] = [t, Infinity];
+  let px = 0;
+  for (let i = 0; i < lane.at.length; i++) {
+    px += lane.at[i];
+    const from = startOf(data, px);
+    px += lane.width[i];
+    const to = startOf(data, px);
+    if (from <= t && t < to) return t;
+    const d = t < from ? from - t : t - to;
+    if (d < away) [best, away] = [(from + to) / 2, d];
+  }
+  return best;
+}
 
 /** paintRuns draws a lane. What is in sight may have moved since the answer came. */
 function paintRuns(ctx: CanvasRenderingContext2D, data: Lanes, lane: Lane, axis: Axis, height: number, p: Palette): void {
@@ -273,7 +295,7 @@ function paintRuns(ctx: CanvasRenderingContext2D, data: Lanes, lane: Lane, axis:
 
 function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis: Axis, height: number, p: Palette): void {
   ctx.clearRect(0, 0, axis.right, height);
-  if (k.most === 0) return;
+  if (k.top === 0) return;
   const top = 3;
   for (let i = 0; i < k.levels[0].length; i++) {
     // On whole pixels of the page, or there would be stripes.
@@ -282,7 +304,7 @@ function paintKind(ctx: CanvasRenderingContext2D, data: Lanes, k: LaneKind, axis
     if (x + w < 0 || x > axis.right) continue;
     let y = height;
     k.levels.forEach((l, level) => {
-      const h = Math.min(1, l[i] / k.most) * (height - top);
+      const h = Math.min(1, l[i] / k.top) * (height - top);
       ctx.fillStyle = colorOf(p, data.states[k.states[level]]);
       ctx.fillRect(x, y - h, w, h);
       y -= h;
