@@ -440,6 +440,14 @@ func (f *loadFlags) plan(cmd *cobra.Command, sys *System, ask *source.Options, a
 	if p.Targets, err = f.requests(cmd, sys, args); err != nil {
 		return nil, err
 	}
+	for _, of := range []struct {
+		flag string
+		n    int64
+	}{{"number", f.number}, {"conns", int64(f.conns)}} {
+		if cmd.Flags().Changed(of.flag) && of.n < 1 {
+			return nil, usagef("", "--%s %d: want at least 1", of.flag, of.n)
+		}
+	}
 	if f.rate != "" {
 		if p.Rate, err = load.ParseRate(f.rate); err == nil && p.Rate == 0 {
 			err = errors.New("there would be no requests to send")
