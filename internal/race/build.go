@@ -97,6 +97,7 @@ type pkg struct {
 	Dir, ImportPath, Name     string
 	GoFiles                   []string
 	TestGoFiles, XTestGoFiles []string
+	Standard                  bool
 	Error                     *struct{ Err string }
 }
 
@@ -112,7 +113,7 @@ func (e *NotInStdError) Error() string { return e.Err.Error() }
 func (e *NotInStdError) Unwrap() error { return e.Err }
 
 func (s *Search) list(ctx context.Context) ([]pkg, error) {
-	args := []string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Error"}
+	args := []string{"list", "-e", "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Standard,Error"}
 	out, err := s.goHere().Run(ctx, append(args, s.opt.Packages...)...)
 	if err != nil {
 		return nil, noBuild(err)
@@ -166,6 +167,9 @@ func (s *Search) buildTests(ctx context.Context, overlay gocmd.Overlay, work str
 	if err := s.makeUpCalls(ctx, list, work); err != nil {
 		return err
 	}
+	if overlay, err = s.addYields(list, overlay, work); err != nil {
+		return err
+	}
 	for i, p := range list {
 		sub := &subject{importPath: p.ImportPath, dir: p.Dir, file: filepath.Join(work, exe(fmt.Sprintf("%d.test", i)))}
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
@@ -192,7 +196,8 @@ func (s *Search) buildTests(ctx context.Context, overlay gocmd.Overlay, work str
 			continue
 		}
 		s.opt.Say("building the tests of " + p.ImportPath + " with the race detector")
-		if err := s.buildTest(ctx, sub, overlay, work, i); err != nil {
+		sub.build = func(ctx context.Context) error { return s.buildTest(ctx, sub, overlay, work, i) }
+		if err := sub.build(ctx); err != nil {
 			return err
 		}
 		s.subject = append(s.subject, sub)

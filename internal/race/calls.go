@@ -119,12 +119,17 @@ func (sub *subject) calledOn(stacks ...[]racelog.Frame) []*prove.ParallelCall {
 	return out
 }
 
-// calledBy says which calls showed a race, and returns a program that makes them.
-func (s *Search) calledBy(sub *subject, p *racelog.Pair) (by, program string) {
-	var stacks [][]racelog.Frame
-	for i := range p.Accesses {
-		stacks = append(stacks, p.Accesses[i].Stack)
+// calledBy returns the calls that goroutines make.
+func (sub *subject) calledBy(all []racelog.Stopped) []*prove.ParallelCall {
+	stacks := make([][]racelog.Frame, len(all))
+	for i := range all {
+		stacks[i] = all[i].Stack
 	}
+	return sub.calledOn(stacks...)
+}
+
+// calledBy says which calls led to stacks, and returns a program that makes them.
+func (s *Search) calledBy(sub *subject, stacks ...[]racelog.Frame) (by, program string) {
 	calls := sub.calledOn(stacks...)
 	if len(calls) == 0 {
 		return "made-up calls of " + sub.importPath + " at the same time", ""

@@ -61,7 +61,7 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 		}
 	}
 	for i := range res.log.Crashes {
-		if s.crashed(&res.log.Crashes[i], how) {
+		if s.crashed(ctx, &res.log.Crashes[i], how) {
 			fresh++
 		}
 	}
@@ -79,6 +79,7 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 	}
 	switch {
 	case how.Calls:
+		err = s.goOn(ctx, sub)
 	case how.Replay:
 		s.counted(sub, res)
 	case sub.program:
@@ -91,7 +92,33 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 	if !slices.ContainsFunc(res.log.Crashes, func(c racelog.Crash) bool { return c.Kind == racelog.Timeout }) {
 		sub.slow = max(sub.slow, res.took)
 	}
-	return fresh, nil
+	return fresh, err
+}
+
+// mostRebuilt is how often calls that come to no end are left out, before all calls are.
+const mostRebuilt = 4
+
+// goOn builds a subject anew without the calls that came to no end, so that the others have their turn.
+func (s *Search) goOn(ctx context.Context, sub *subject) error {
+	gone := make(map[string][]int)
+	for i := range sub.calls.Calls {
+		c := &sub.calls.Calls[i]
+		if slices.ContainsFunc(sub.stuck, func(o *prove.ParallelCall) bool { return o.Name == c.Name && o.Of == c.Of }) {
+			gone[c.File] = append(gone[c.File], c.First)
+		}
+	}
+	sub.stuck = nil
+	for file, lines := range gone {
+		if sub.calls != nil {
+			sub.calls = sub.calls.Without(file, lines)
+		}
+	}
+	if len(gone) == 0 || sub.calls == nil || sub.rebuilt == mostRebuilt {
+		return nil
+	}
+	sub.rebuilt++
+	s.opt.Say("building the tests of " + sub.importPath + " without the calls that come to no end")
+	return sub.build(ctx)
 }
 
 // execute runs a subject, and reads what the race detector says. When it is interrupted, there is a result beside the error, since reports
@@ -340,11 +367,28 @@ func shortened(s string) string {
 }
 
 // crashed notes what ended a run, and reports whether that is new.
-func (s *Search) crashed(c *racelog.Crash, how How) bool {
+func (s *Search) crashed(ctx context.Context, c *racelog.Crash, how How) bool {
 	sub := s.subject[how.Subject]
+	text, by := c.Text, s.by(how, c.Running)
 	if how.Calls && c.Kind != racelog.Map {
-		sub.hung[2]++ // calls that wait for others are no deadlock where nobody would make them like that
-		return false
+		both, locks := s.crossed(ctx, sub, c.Goroutines)
+		switch {
+		case both != nil:
+			sub.stuck = sub.calledBy(both)
+		case c.Kind == racelog.Timeout || c.Kind == racelog.Deadlock:
+			sub.stuck = sub.calledBy(c.Goroutines)
+		default:
+			s.note("calls of the functions of %s ended early: %s", sub.importPath, shortened(c.Text))
+		}
+		if len(sub.stuck) == 0 || sub.rebuilt == mostRebuilt {
+			sub.hung[2]++
+		}
+		if both == nil {
+			return false // calls that wait for others are no deadlock where nobody would make them like that
+		}
+		c.Goroutines = both
+		text = "goroutines take " + locks[0].name + " and " + locks[1].name + " in different orders, and each waits for the lock of the other"
+		by, _ = s.calledBy(sub, both[0].Stack, both[1].Stack)
 	}
 	var waiting []report.Waiting
 	locked, unsure := false, false
@@ -393,7 +437,7 @@ func (s *Search) crashed(c *racelog.Crash, how How) bool {
 	if c.Kind == racelog.Timeout {
 		kind = string(racelog.Deadlock)
 	}
-	h := report.Hang{Kind: kind, Text: c.Text, Count: 1, By: s.by(how, c.Running), CPU: how.CPU, Seed: how.Seed}
+	h := report.Hang{Kind: kind, Text: text, Count: 1, By: by, CPU: how.CPU, Seed: how.Seed}
 	// Many goroutines wait at the same line.
 	seen := make(map[string]int)
 	for _, w := range waiting {
@@ -407,9 +451,11 @@ func (s *Search) crashed(c *racelog.Crash, how How) bool {
 		h.Waiting = append(h.Waiting, w)
 	}
 	order.Stable(h.Waiting, func(a, b report.Waiting) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
-	if how.Replay {
+	switch {
+	case how.Calls:
+	case how.Replay:
 		sub.hung[1]++
-	} else {
+	default:
 		sub.hung[0]++
 	}
 	for _, old := range s.hangs {

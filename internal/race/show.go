@@ -48,7 +48,11 @@ func (s *Search) race(ctx context.Context, p *racelog.Pair) report.DataRace {
 	slices.Sort(tests)
 	out.By = s.by(how, slices.Compact(tests))
 	if how.Calls {
-		out.By, out.Calls = s.calledBy(s.subject[how.Subject], p)
+		var stacks [][]racelog.Frame
+		for i := range p.Accesses {
+			stacks = append(stacks, p.Accesses[i].Stack)
+		}
+		out.By, out.Calls = s.calledBy(s.subject[how.Subject], stacks...)
 	}
 	v, err := s.code.variable(ctx, &p.Race)
 	if err != nil {
