@@ -5,13 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	_ "expvar"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
 	"os"
+	"path"
 	"path/filepath"
 	rpprof "runtime/pprof"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,6 +127,58 @@ func TestFetchMetrics(t *testing.T) {
 			}
 			if noted != tt.note {
 				t.Errorf("notes are %q", r.Manifest.Notes)
+			}
+		})
+	}
+}
+
+// TestFetchCollectsOnce holds that a server is made to collect its garbage once, at the end: by the profile of leaked goroutines where it has one, and
+// else by that of the heap.
+func TestFetchCollectsOnce(t *testing.T) {
+	needs(t)
+	for name, leaks := range map[string]bool{"leaks": true, "no leaks": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var asked []string
+			mux := http.NewServeMux()
+			mux.HandleFunc("/debug/pprof/", func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				kind := path.Base(r.URL.Path)
+				if r.FormValue("debug") != "" {
+					return
+				}
+				switch kind {
+				case "pprof":
+					fmt.Fprint(w, "<a href='heap?debug=1'> <a href='goroutine?debug=1'>")
+					if leaks {
+						fmt.Fprint(w, "<a href='goroutineleak?debug=1'>")
+					}
+				case recording.Leaks:
+					kind = recording.Goroutine // as good as any
+					fallthrough
+				case recording.Heap, recording.Goroutine:
+					asked = append(asked, path.Base(r.URL.RequestURI()))
+					rpprof.Lookup(kind).WriteTo(w, 0)
+				default:
+					http.NotFound(w, r)
+				}
+			})
+			srv := httptest.NewServer(mux)
+			defer srv.Close()
+			if _, err := Fetch(context.Background(), Options{Out: "a.hone", Dir: t.TempDir(), For: time.Second, Every: 300 * time.Millisecond}, Server{Target: srv.URL}); err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			last := []string{"heap?gc=1", "goroutine"}
+			if leaks {
+				last = []string{"goroutineleak", "heap", "goroutine"}
+			}
+			before := asked[:max(0, len(asked)-len(last))]
+			if !slices.Equal(asked[len(before):], last) || slices.Contains(before, last[0]) || !slices.Contains(before, "heap") {
+				t.Errorf("the server was asked for %q; want %q once, at the end", asked, last)
 			}
 		})
 	}

@@ -226,8 +226,7 @@ func (f *fetched) record(ctx context.Context, kinds []string) (whileErr error) {
 		}
 	})
 	all.Wait()
-	// The last one says what all of it added, and cannot be left out because time is over.
-	f.snapshot(context.WithoutCancel(ctx), kinds, &notes)
+	f.last(context.WithoutCancel(ctx), kinds, &notes)
 	f.manifest.Notes = append(f.manifest.Notes, notes.all()...)
 	f.finishLookout(&f.lookout)
 	return whileErr
@@ -336,23 +335,57 @@ func (f *fetched) trace(ctx context.Context, notes *said) {
 
 // snapshot gets the profiles of a moment. What they count since the server started is there each time, so that any two
 // tell what came between them; that is what the server would do when asked for a number of seconds.
+//
+// That of leaked goroutines makes the server collect its garbage, so only the last one has it.
 func (f *fetched) snapshot(ctx context.Context, kinds []string, notes *said) {
 	for _, kind := range kinds {
-		if ctx.Err() != nil {
+		if kind == recording.Leaks {
+			continue
+		}
+		if _, more := f.get(ctx, f.at(kind), kind, notes); !more {
 			return
 		}
-		text, err := f.Ask.Get(ctx, f.at(kind), shortPatience)
-		if err == nil {
-			at := time.Since(f.start)
-			_, err = f.keep(kind, at, at, text)
+	}
+}
+
+// last gets the profiles of the end. They say what all of it added, and cannot be left out because time is over. A heap profile shows what was live
+// at the last collection but one, so the server collects its garbage first, once: for the profile of leaked goroutines, or else for that of the heap.
+func (f *fetched) last(ctx context.Context, kinds []string, notes *said) {
+	collected := false
+	if slices.Contains(kinds, recording.Leaks) {
+		collected, _ = f.get(ctx, f.at(recording.Leaks), recording.Leaks, notes)
+	}
+	for _, kind := range kinds {
+		if kind == recording.Leaks {
+			continue
 		}
-		switch {
-		case ctx.Err() != nil, errors.Is(err, syscall.ECONNREFUSED):
-			return // cpu says so
-		case err != nil:
-			notes.note("no " + kind + " profile: " + err.Error())
+		u := f.at(kind)
+		if kind == recording.Heap && !collected {
+			u.RawQuery = "gc=1"
+		}
+		if _, more := f.get(ctx, u, kind, notes); !more {
+			return
 		}
 	}
+}
+
+// get gets a profile, and returns whether it did. more is that there is time for another one, and a server.
+func (f *fetched) get(ctx context.Context, u *url.URL, kind string, notes *said) (got, more bool) {
+	if ctx.Err() != nil {
+		return false, false
+	}
+	text, err := f.Ask.Get(ctx, u, shortPatience)
+	if err == nil {
+		at := time.Since(f.start)
+		_, err = f.keep(kind, at, at, text)
+	}
+	switch {
+	case ctx.Err() != nil, errors.Is(err, syscall.ECONNREFUSED):
+		return false, false // cpu says so
+	case err != nil:
+		notes.note("no " + kind + " profile: " + err.Error())
+	}
+	return err == nil, true
 }
 
 // keep writes a profile, unless it is none.

@@ -102,12 +102,15 @@ func readGC(r *Recording) (*gclog.Log, error) {
 // LiveAsOf returns the cycle of the collector as of which the heap profile of a time shows live memory, or nil where that is not known, or was
 // shortly before.
 func (r *Recording) LiveAsOf(at time.Duration) *gclog.Cycle {
-	const shortly = time.Second
+	const (
+		shortly = time.Second
+		slack   = 20 * time.Millisecond // the log has whole milliseconds, and counts from a little before the recorder does
+	)
 	log := GC.In(r)
 	if log == nil {
 		return nil
 	}
-	c := log.Profiled(at)
+	c := log.Profiled(at + slack)
 	if c == nil || at-(c.Start+c.Wall()) <= shortly {
 		return nil
 	}

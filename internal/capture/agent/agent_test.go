@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
 )
 
 func TestSettings(t *testing.T) {
@@ -96,6 +98,55 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("the status is %s, %v", text, err)
 	}
 }
+
+// TestLastHeap holds that the last heap profile shows what was live at the end of the program, and not two collections before.
+func TestLastHeap(t *testing.T) {
+	r := &recorder{Settings: Settings{Dir: t.TempDir()}, start: time.Now()}
+	r.write.dir, r.write.now = r.Dir, r.since
+	r.write.begin()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no collection but that of the recorder
+	early := make([]byte, 8<<20)
+	runtime.GC() // as long as there was none, a heap profile has all
+	late := holdLate()
+	r.snapshot(atEnd)
+	runtime.KeepAlive(early)
+	runtime.KeepAlive(late)
+	files, _ := filepath.Glob(filepath.Join(r.Dir, "heap", "*"))
+	if len(files) != 1 || r.write.err != nil {
+		t.Fatalf("%q, %v", files, r.write.err)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := p.SampleIndex("inuse_space")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var live int64
+	for i, n := range p.Values(space) {
+		for _, l := range p.Stack(i, nil) {
+			for _, line := range p.Locations[l].Lines {
+				if strings.HasSuffix(p.Functions[line.Function].Name, ".holdLate") {
+					live += n
+				}
+			}
+		}
+	}
+	if live < 8<<20 {
+		t.Errorf("%d bytes are live that holdLate allocated", live)
+	}
+}
+
+// holdLate allocates what no collection has seen yet.
+//
+//go:noinline
+func holdLate() []byte { return make([]byte, 8<<20) }
 
 func TestAlarm(t *testing.T) {
 	a := Alarm{Conditions: []Condition{{RSS, 50, true}, {Goroutines, 10, false}, {Cgroup, 50, true}}, Cooldown: time.Second, Left: 3}

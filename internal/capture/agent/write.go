@@ -132,6 +132,9 @@ const (
 
 // snapshot writes profiles of all kinds but the CPU; early only those that help when the program crashes at once.
 func (r *recorder) snapshot(why occasion) {
+	if why == atEnd {
+		r.collect()
+	}
 	at := r.since()
 	for i, kind := range kinds {
 		if why == early && i >= 2 {
@@ -143,11 +146,18 @@ func (r *recorder) snapshot(why occasion) {
 		}
 		r.profile(kind, at)
 	}
-	if why == atEnd && pprof.Lookup(leaks) != nil {
-		r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
-		r.profile(leaks, at)
-	}
 	r.write.buf = plain{} // it would be alive until the next time, and the program collect more often for that
+}
+
+// collect has the garbage collected, as go test -memprofile does: a heap profile shows what was live at the last collection but one, and right
+// after runtime.GC what that found. The profile of leaked goroutines begins with the same.
+func (r *recorder) collect() {
+	if pprof.Lookup(leaks) == nil {
+		runtime.GC()
+		return
+	}
+	r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
+	r.profile(leaks, r.since())
 }
 
 func (r *recorder) profile(kind string, at time.Duration) {
