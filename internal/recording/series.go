@@ -24,6 +24,7 @@ const (
 	NumRunnable    = "go/runnable"         // goroutines that wait for a P: the mean since the previous line
 	NumGoroutine   = "go/goroutines"       // without those of the runtime, which newer versions of runtime/metrics count, too
 	HeapLive       = "/gc/heap/live:bytes" // after the last collection
+	HeapResident   = "go/heap-resident"    // of Go's heap, with the stacks of goroutines; not in each line
 )
 
 // Series are the metrics of a run over time.
@@ -66,6 +67,37 @@ func (s *Series) On(name string, t time.Duration) (float64, bool) {
 		return 0, false
 	}
 	return a + (b-a)*float64(t-s.Times[i-1])/float64(s.Times[i]-s.Times[i-1]), true
+}
+
+// Between returns the value of a metric at a time, and whether it is known, on the line that joins the measurements around it, however far away these
+// are. It is for what changes slowly, or is not measured each time.
+func (s *Series) Between(name string, t time.Duration) (float64, bool) {
+	after, found := slices.BinarySearch(s.Times, t)
+	before := after - 1
+	if found {
+		before = after
+	}
+	for before >= 0 {
+		if _, ok := s.At(name, before); ok {
+			break
+		}
+		before--
+	}
+	for after < len(s.Times) {
+		if _, ok := s.At(name, after); ok {
+			break
+		}
+		after++
+	}
+	a, okA := s.At(name, before)
+	b, okB := s.At(name, after)
+	switch {
+	case !okA || !okB:
+		return 0, false
+	case before == after:
+		return a, true
+	}
+	return a + (b-a)*float64(t-s.Times[before])/float64(s.Times[after]-s.Times[before]), true
 }
 
 // readSeries returns the metrics in a recording.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,7 +19,7 @@ type Mem struct {
 	RSS    int64         `json:"rss"`
 	AtPeak int64         `json:"peak_rss"`
 	Held   bool          `json:"held,omitempty"` // resident memory is unknown: values are memory obtained from the system and not returned
-	Rows   []MemRow      `json:"rows"`
+	Rows   []MemRow      `json:"rows"`           // what Go counts as taken from the system
 	Limits []MemLimit    `json:"limits,omitempty"`
 	Grown  []HeapGrowth  `json:"grown,omitempty"` // functions with more live memory in the last heap profile than in the first
 	First  time.Duration `json:"first_ns,omitempty"`
@@ -26,18 +27,33 @@ type Mem struct {
 	AsOf   *LiveAsOf     `json:"last_as_of,omitempty"` // if known, and long before Last
 	Notes  hint.Texts    `json:"notes,omitempty"`
 
+	Resident     []MemRow `json:"resident,omitempty"`    // what is resident: of Go, and of the rest
+	Absent       int64    `json:"absent,omitempty"`      // of what Go counts, at the end: not resident; no less than that if Resident has bounds
+	AbsentAtPeak int64    `json:"peak_absent,omitempty"` // the same at the peak
+
 	Next   []hint.Command `json:"-"`
 	Charts []Chart        `json:"-"`
 }
 
-// A MemRow is one use of memory, in bytes. The rows without Part add up to the resident memory.
+// A MemRow is one use of memory, in bytes. The rows without Part add up to the whole.
 type MemRow struct {
 	Use    string `json:"use"`
 	Doc    string `json:"doc"`
 	End    int64  `json:"end"`
 	AtPeak int64  `json:"peak"`
 	Part   bool   `json:"part,omitempty"` // part of the row above
+	Bound  Bound  `json:"bound,omitempty"`
 }
+
+// A Bound says whether a value is only a limit of what it may be.
+type Bound string
+
+// What values are.
+const (
+	Exactly Bound = ""
+	AtLeast Bound = "at least"
+	AtMost  Bound = "at most"
+)
 
 // A HeapGrowth is the live memory allocated by a function, in the first and the last heap profile.
 type HeapGrowth struct {
@@ -62,18 +78,6 @@ type MemLimit struct {
 // Blocks returns a table of uses, and charts over time.
 func (m *Mem) Blocks() iter.Seq[Block] {
 	size := &Measure{Unit: "bytes", Total: m.AtPeak}
-	t := Table{Columns: []Column{
-		{Name: "at the end", Shared: true}, {Name: "share"}, {Name: "at the peak", Shared: true}, {Name: "share"}, {Name: "use"}, {Name: ""},
-	}}
-	for _, r := range m.Rows {
-		use := r.Use
-		if r.Part {
-			use = "  " + use
-		}
-		t.Rows = append(t.Rows, []any{
-			Value{r.End, size}, Share{r.End, m.RSS}, Value{r.AtPeak, size}, Share{r.AtPeak, m.AtPeak}, use, r.Doc,
-		})
-	}
 	what := " resident after "
 	if m.Held {
 		what = " held by Go after "
@@ -86,7 +90,21 @@ func (m *Mem) Blocks() iter.Seq[Block] {
 	for _, c := range m.Charts {
 		list = append(list, c)
 	}
-	list = append(list, t)
+	if len(m.Resident) > 0 {
+		list = append(list, memTable("resident", m.Resident, size))
+	}
+	if len(m.Rows) > 0 {
+		list = append(list, memTable("what Go counts", m.Rows, size))
+	}
+	if m.Absent > 0 || m.AbsentAtPeak > 0 {
+		least := ""
+		if m.Resident[0].Bound != Exactly {
+			least = "at least "
+		}
+		list = append(list, Note{Phrase{
+			"of what Go counts, ", least, Value{m.Absent, size}, " at the end and ", Value{m.AbsentAtPeak, size}, " at the peak are not resident: pages that were never touched, or were swapped out",
+		}})
+	}
 	if len(m.Grown) > 0 {
 		grown := Table{Title: "what grew", Columns: []Column{{Name: "grew by"}, {Name: "from"}, {Name: "to"}, {Name: "live, allocated by"}}}
 		for _, g := range m.Grown {
@@ -109,10 +127,34 @@ func (m *Mem) Blocks() iter.Seq[Block] {
 	return blocks(list)
 }
 
+// memTable shows uses of memory, with their shares of all of them.
+func memTable(title string, rows []MemRow, size *Measure) Table {
+	t := Table{Title: title, Columns: []Column{
+		{Name: "at the end", Shared: true}, {Name: "share"}, {Name: "at the peak", Shared: true}, {Name: "share"}, {Name: "use"}, {Name: ""},
+	}}
+	var end, peak int64
+	for _, r := range rows {
+		if !r.Part {
+			end, peak = end+r.End, peak+r.AtPeak
+		}
+	}
+	for _, r := range rows {
+		use := r.Use
+		switch {
+		case r.Part:
+			use = "  " + use
+		case r.Bound != Exactly:
+			use += ", " + string(r.Bound)
+		}
+		t.Rows = append(t.Rows, []any{Value{r.End, size}, Share{r.End, end}, Value{r.AtPeak, size}, Share{r.AtPeak, peak}, use, r.Doc})
+	}
+	return t
+}
+
 // Tables returns the rows, for programs.
 func (m *Mem) Tables() []Table {
 	t := Table{Columns: []Column{{Name: "use"}, {Name: "end_bytes"}, {Name: "peak_bytes"}}}
-	for _, r := range m.Rows {
+	for _, r := range slices.Concat(m.Rows, m.Resident) {
 		t.Rows = append(t.Rows, []any{r.Use, strconv.FormatInt(r.End, 10), strconv.FormatInt(r.AtPeak, 10)})
 	}
 	all := "resident"

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strconv"
+	"unsafe"
 )
 
 // names are the runtime/metrics that are kept over time. Those that a version of Go does not have are left out.
@@ -64,6 +65,7 @@ type system struct {
 	line    []byte
 	process *Process
 	watched watched
+	heap    residence
 
 	switches uint64 // how many times a goroutine went on, as far as that is counted
 }
@@ -106,6 +108,7 @@ func (r *recorder) metrics() {
 	b = strconv.AppendInt(b, r.since().Milliseconds(), 10)
 	metrics.Read(s.samples)
 	now := usage{at: r.since()}
+	mapped := uint64(0) // of the heap
 	now.cpu, now.known = s.process.CPU()
 	for i := range s.samples {
 		m := &s.samples[i]
@@ -119,6 +122,9 @@ func (r *recorder) metrics() {
 		case "/cpu/classes/gc/mark/idle:cpu-seconds": // by Ps that had nothing else to do
 			now.gc -= m.Value.Float64()
 			now.spent -= m.Value.Float64()
+		case "/memory/classes/heap/free:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/released:bytes",
+			"/memory/classes/heap/stacks:bytes", "/memory/classes/heap/unused:bytes":
+			mapped += m.Value.Uint64()
 		}
 		switch m.Value.Kind() {
 		case metrics.KindUint64:
@@ -143,6 +149,9 @@ func (r *recorder) metrics() {
 	b = strconv.AppendInt(appendKey(b, "go/goroutines"), int64(runtime.NumGoroutine()), 10)
 	if n, ok := r.queue.mean(); ok {
 		b = appendFloat(appendKey(b, "go/runnable"), n)
+	}
+	if n, ok := s.heap.look(unsafe.Pointer(r), mapped, now.at, r.ended); ok {
+		b = strconv.AppendInt(appendKey(b, "go/heap-resident"), n, 10)
 	}
 	b = s.process.Append(b)
 	if r.Queue {

@@ -23,6 +23,7 @@ const (
 	metricUnused     = "/memory/classes/heap/unused:bytes"
 	metricFree       = "/memory/classes/heap/free:bytes"
 	metricStacks     = "/memory/classes/heap/stacks:bytes"
+	metricOSStacks   = "/memory/classes/os-stacks:bytes"
 	metricGoal       = "/gc/heap/goal:bytes"
 	metricLimit      = "/gc/gomemlimit:bytes"
 	metricAllocs     = "/gc/heap/allocs:bytes"
@@ -90,7 +91,12 @@ func Mem(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if s.Values(metricTotal) == nil {
 		out.Notes.Add("only a recorder inside the program knows what memory is used for: record it with ", hint.Ask("record", "PACKAGE"))
 	} else {
-		out.Rows = memRows(func(use func(time.Duration) int64) (int64, int64) { return use(last), use(peak) }, at, whole)
+		out.Rows = memRows(last, peak, at)
+		if !held {
+			then, now := residentAt(s, out.AtPeak, peak), residentAt(s, out.RSS, last)
+			out.Resident = resident(now, then)
+			out.Absent, out.AbsentAtPeak = now.absent, then.absent
+		}
 	}
 	if limit := at(metricLimit, last); limit > 0 && limit < math.MaxInt64/2 {
 		out.Limits = append(out.Limits, report.MemLimit{Name: "GOMEMLIMIT", Bytes: limit})
@@ -158,11 +164,11 @@ func moments(times []time.Duration, at query.Span) []time.Duration {
 	return out
 }
 
-// memRows breaks down resident memory.
-func memRows(both func(use func(time.Duration) int64) (int64, int64), at func(string, time.Duration) int64, whole func(time.Duration) (float64, bool)) []report.MemRow {
+// memRows breaks down what Go counts.
+func memRows(end, peak time.Duration, at func(string, time.Duration) int64) []report.MemRow {
 	var rows []report.MemRow
 	add := func(part bool, use, doc string, f func(time.Duration) int64) {
-		end, peak := both(f)
+		end, peak := f(end), f(peak)
 		if end != 0 || peak != 0 {
 			rows = append(rows, report.MemRow{Use: use, Doc: doc, End: end, AtPeak: peak, Part: part})
 		}
@@ -177,25 +183,55 @@ func memRows(both func(use func(time.Duration) int64) (int64, int64), at func(st
 		}
 	}
 	add(false, "objects", "on the heap", sum(metricObjects))
-	if live, _ := both(func(t time.Duration) int64 { return at(recording.HeapLive, t) }); live > 0 {
+	if at(recording.HeapLive, end) > 0 {
 		add(true, "live", "as of the last collection", func(t time.Duration) int64 { return min(at(recording.HeapLive, t), at(metricObjects, t)) })
 		add(true, "newer or dead", "allocated since the last collection, or not yet swept; GOGC and GOMEMLIMIT limit it",
 			func(t time.Duration) int64 { return max(0, at(metricObjects, t)-at(recording.HeapLive, t)) })
 	}
 	add(false, "unused", "in spans of the heap, between objects", sum(metricUnused))
 	add(false, "free", "kept for heap growth; returned to the system gradually", sum(metricFree))
-	add(false, "stacks", "of goroutines and threads", sum(metricStacks, "/memory/classes/os-stacks:bytes"))
+	add(false, "stacks", "of goroutines and threads", sum(metricStacks, metricOSStacks))
 	add(false, "runtime", "runtime and profiling tables", sum(
 		"/memory/classes/metadata/mcache/free:bytes", "/memory/classes/metadata/mcache/inuse:bytes",
 		"/memory/classes/metadata/mspan/free:bytes", "/memory/classes/metadata/mspan/inuse:bytes",
 		"/memory/classes/metadata/other:bytes", "/memory/classes/other:bytes", "/memory/classes/profiling/buckets:bytes"))
-	other := func(t time.Duration) int64 {
-		all, _ := whole(t)
-		return int64(all) - (at(metricTotal, t) - at(metricReleased, t))
-	}
-	add(false, "not of Go", "the program's code, C, mapped files", func(t time.Duration) int64 { return max(0, other(t)) })
-	add(false, "untouched", "of the above, not yet backed by memory", func(t time.Duration) int64 { return min(0, other(t)) })
 	return rows
+}
+
+// A residence is what is resident at a time, of Go and of the rest.
+type residence struct {
+	goes, other int64
+	absent      int64 // of what Go counts
+	known       bool  // or else Go has no more than that, and of the others there is no less
+}
+
+// residentAt tells what is resident of Go from the rest. What Go counts may never have been touched, and then it is not resident. Of the heap the
+// recorder measures that; the tables of the runtime, a few megabytes, are taken to be resident. Without a measurement, there are only limits.
+func residentAt(s *recording.Series, rss int64, t time.Duration) residence {
+	at := func(name string) int64 {
+		v, _ := s.On(name, t)
+		return int64(v)
+	}
+	counted := at(metricTotal) - at(metricReleased)
+	heap := at(metricObjects) + at(metricUnused) + at(metricFree) + at(metricStacks)
+	measured, known := s.Between(recording.HeapResident, t)
+	if !known {
+		measured = float64(heap)
+	}
+	goes := min(rss, min(int64(measured), heap)+counted-heap)
+	return residence{goes: goes, other: rss - goes, absent: counted - goes, known: known}
+}
+
+// resident says how much of what is resident is Go's.
+func resident(end, peak residence) (rows []report.MemRow) {
+	of, rest := report.Exactly, report.Exactly
+	if !end.known || !peak.known {
+		of, rest = report.AtMost, report.AtLeast
+	}
+	return []report.MemRow{
+		{Use: "Go", Doc: "heap, stacks and runtime", End: end.goes, AtPeak: peak.goes, Bound: of},
+		{Use: "not of Go", Doc: "the program's code, C, mapped files", End: end.other, AtPeak: peak.other, Bound: rest},
+	}
 }
 
 // memRemarks returns remarks on the memory.

@@ -82,6 +82,8 @@ export interface Benchmark {
   measured: BenchMeasure[];
 }
 
+export type Bound = "" | "at least" | "at most";
+
 export interface CallTree extends Head, Trimming {
   whole: number;
   before?: Head;
@@ -1029,6 +1031,9 @@ export interface Mem {
   last_ns?: number;
   last_as_of?: LiveAsOf;
   notes?: string[];
+  resident?: MemRow[];
+  absent?: number;
+  peak_absent?: number;
 }
 
 export interface MemLimit {
@@ -1042,6 +1047,7 @@ export interface MemRow {
   end: number;
   peak: number;
   part?: boolean;
+  bound?: Bound;
 }
 
 export interface Metric {

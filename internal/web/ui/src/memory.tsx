@@ -1,7 +1,7 @@
 // Memory and the garbage collector of a run: what memory is used for, what grows, and what collecting costs.
 
 import { useContext, useMemo } from "preact/hooks";
-import { GC, GCFinding, Mem, TimePoint, Timeline } from "./api";
+import { GC, GCFinding, Mem, MemRow, TimePoint, Timeline } from "./api";
 import { Axis, Lane, Line, paintLane, paintTimes } from "./chart";
 import { asked, shows, timed, useAnswer, useApp } from "./data";
 import { column, count, number, percent, unitOf, value } from "./format";
@@ -37,6 +37,18 @@ function Lanes({ lanes, from, to: end }: { lanes: Lane[]; from: number; to: numb
 }
 
 const known = (lanes: Lane[]) => lanes.map((l) => ({ ...l, lines: l.lines.filter((x) => x.points.some(([, v]) => v > 0)) })).filter((l) => l.lines.length > 0);
+
+/** Uses are rows of memory, at the end and at the peak. */
+function Uses({ rows, size }: { rows: MemRow[]; size: (v: number) => string }) {
+  return (
+    <table class="plain">
+      <thead><tr><th scope="col" class="num">at the end</th><th scope="col" class="num">at the peak</th><th scope="col">use</th></tr></thead>
+      <tbody>
+        {rows.map((r) => <tr><td class="num">{size(r.end)}</td><td class="num">{size(r.peak)}</td><td title={r.doc}>{r.part ? <span class="quiet">· {r.use}</span> : r.use}{r.bound && `, ${r.bound}`} <span class="quiet roomy">{r.doc}</span></td></tr>)}
+      </tbody>
+    </table>
+  );
+}
 
 export function MemoryView() {
   const app = useApp();
@@ -97,16 +109,21 @@ export function MemoryView() {
             </table>
           </section>
         )}
-        <section class="card">
-          <h2>What memory is used for</h2>
-          <p class="quiet">at the end, and when most was resident</p>
-          <table class="plain">
-            <thead><tr><th scope="col" class="num">at the end</th><th scope="col" class="num">at the peak</th><th scope="col">use</th></tr></thead>
-            <tbody>
-              {data.rows.map((r) => <tr><td class="num">{size(r.end)}</td><td class="num">{size(r.peak)}</td><td title={r.doc}>{r.part ? <span class="quiet">· {r.use}</span> : r.use} <span class="quiet roomy">{r.doc}</span></td></tr>)}
-            </tbody>
-          </table>
-        </section>
+        {data.resident && (
+          <section class="card">
+            <h2>What is resident</h2>
+            <p class="quiet">at the end, and when most was resident</p>
+            <Uses rows={data.resident} size={size} />
+          </section>
+        )}
+        {data.rows.length > 0 && <section class="card">
+          <h2>What Go uses memory for</h2>
+          <p class="quiet">
+            as Go counts it, at the end and when most was {data.held ? "held" : "resident"}
+            {(data.absent || data.peak_absent) && <>; {data.resident?.[0].bound && "at least "}{size(data.absent ?? 0)} and {size(data.peak_absent ?? 0)} of it are not resident: pages that were never touched, or were swapped out</>}
+          </p>
+          <Uses rows={data.rows} size={size} />
+        </section>}
         {shows(app, "top") && !app.api.embedded && (
           <section class="card">
             <h2>Try next</h2>
