@@ -89,7 +89,7 @@ func (s *Symptom) Phrase() Phrase {
 	case SymptomCores:
 		out = Phrase{"threads waited ", Nanos(s.Part), " for a core while they ran for ", Nanos(s.Whole)}
 	case SymptomLocks:
-		out = Phrase{"goroutines waited ", Nanos(s.Part), " for locks in ", Nanos(s.Whole)}
+		out = Phrase{"goroutines waited about ", Nanos(s.Part), " for locks in ", Nanos(s.Whole)}
 		if s.Where != "" {
 			out = append(out, ", most in ", s.Where)
 		}

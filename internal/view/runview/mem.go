@@ -33,6 +33,7 @@ const (
 	metricIdleGC     = "/cpu/classes/gc/mark/idle:cpu-seconds"
 	metricCPU        = "/cpu/classes/total:cpu-seconds"
 	metricIdle       = "/cpu/classes/idle:cpu-seconds"
+	metricLocked     = "/sync/mutex/wait/total:seconds"
 )
 
 // Mem breaks down the memory of a process.

@@ -108,11 +108,12 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	if delay := increase(s, recording.ProcessDelay); delay > muchDelay*(delay+cpu) && delay > 0.1 {
 		add(report.Symptom{Kind: report.SymptomCores, Part: nanos(delay), Whole: nanos(cpu), Next: hint.Ask("timeline", rec.Ref).For("when cores were busy")})
 	}
-	if waited, where := locked(rec); waited > time.Duration(muchLocked*cpu*float64(time.Second)) && waited > 100*time.Millisecond {
-		add(report.Symptom{
-			Kind: report.SymptomLocks, Part: int64(waited), Whole: int64(out.Length), Where: where,
-			Next: hint.Ask("top", rec.Ref).With("metric", recording.Mutex).For("where locks were held that others waited for"),
-		})
+	if waited, where := locked(rec, s); waited > time.Duration(muchLocked*cpu*float64(time.Second)) && waited > 100*time.Millisecond {
+		one := report.Symptom{Kind: report.SymptomLocks, Part: int64(waited), Whole: int64(out.Length), Where: where}
+		if len(rec.Parts[recording.Mutex]) > 0 {
+			one.Next = hint.Ask("top", rec.Ref).With("metric", recording.Mutex).For("where locks were held that others waited for")
+		}
+		add(one)
 	}
 	return out, nil
 }
@@ -130,7 +131,7 @@ func untold(rec *recording.Recording, s *recording.Series) (list []report.Sympto
 		{report.SymptomGoroutines, has(recording.NumGoroutine, metricGoroutines) && last >= 2*grownSteps},
 		{report.SymptomMemory, has(recording.HeapLive) && last >= shortTimes},
 		{report.SymptomGC, has(recording.ProcessCPU) && has(metricGC)},
-		{report.SymptomLocks, len(rec.Parts[recording.Mutex]) > 0},
+		{report.SymptomLocks, has(metricLocked) || len(rec.Parts[recording.Mutex]) > 0},
 		{report.SymptomCores, has(recording.ProcessDelay)},
 	} {
 		if !one.told {
@@ -303,9 +304,13 @@ func stuck(rec *recording.Recording) (n int64, state, where string) {
 // leaked returns how many goroutines nothing can wake, as the collector found them at the end, and the function that most of them are in.
 func leaked(rec *recording.Recording) (int64, string) { return mostIn(rec, recording.Leaks) }
 
-// locked returns how long goroutines waited for mutexes, and the function that held one for most of that.
-func locked(rec *recording.Recording) (time.Duration, string) {
+// locked returns how long goroutines waited for mutexes, and the function that held one for most of that. The runtime counts one wait of eight, and the
+// profile has one of many more, so it is only asked where, unless nobody else knows.
+func locked(rec *recording.Recording, s *recording.Series) (time.Duration, string) {
 	total, where := mostIn(rec, recording.Mutex)
+	if s.Values(metricLocked) != nil {
+		total = nanos(increase(s, metricLocked))
+	}
 	return time.Duration(total), where
 }
 

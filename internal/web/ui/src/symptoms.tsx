@@ -22,7 +22,7 @@ function told(s: Symptom): string {
     case "memory": return `The live heap grew from ${bytes(s.from)} to ${bytes(s.to)}${most(", most of it allocated by")}`;
     case "gc": return `Garbage collection takes ${percent(s.part ?? 0, s.whole ?? 0)} of the CPU time`;
     case "cores": return `Threads waited ${nanos(s.part)} for a core while they ran for ${nanos(s.whole)}`;
-    case "locks": return `Goroutines waited ${nanos(s.part)} for locks in ${nanos(s.whole)}${most(", most in")}`;
+    case "locks": return `Goroutines waited about ${nanos(s.part)} for locks in ${nanos(s.whole)}${most(", most in")}`;
   }
 }
 
