@@ -75,10 +75,12 @@ func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 		if begins(own, stack) {
 			return stack, false
 		}
-		// The last profile is taken by the goroutine that ends the program: that it does is all there is to say of it.
+		// The last profile is taken by the goroutine that ends the program: that it does is all there is to say of it. Where main has returned, there
+		// is no more of it.
 		for i := len(stack) - 1; i >= 0; i-- {
 			if own[stack[i]] {
-				return stack[i+1:], true
+				rest := stack[i+1:]
+				return rest, slices.ContainsFunc(rest, func(l uint32) bool { return !inRuntime(t, p.Locations[l]) })
 			}
 		}
 		return stack, true
@@ -87,6 +89,14 @@ func apart(kind string, p *profile.Profile) (*profile.Profile, error) {
 
 // begins reports whether a stack begins in one of some locations.
 func begins(in []bool, stack []uint32) bool { return len(stack) > 0 && in[stack[len(stack)-1]] }
+
+// inRuntime reports whether a location is in the runtime, with what it calls at exit.
+func inRuntime(t profile.Tables, l profile.Location) bool {
+	return !slices.ContainsFunc(l.Lines, func(line profile.Line) bool {
+		name := t.Functions[line.Function].Name
+		return !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "internal/runtime/exithook.")
+	})
+}
 
 // recorderName returns the name of a function of the recorder: hone/recorder.(*recorder).loop.
 func recorderName(name string) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,12 +21,15 @@ type Goroutines struct {
 	Shown  int              `json:"shown"`
 	Of     int              `json:"of"`
 	Gone   int              `json:"gone,omitempty"` // groups that have no goroutine any more
+
+	Returned bool `json:"main_returned,omitempty"` // main had returned when leaked goroutines were looked for: some may only be leaked since
 }
 
 // A GoroutineGroup is goroutines with the same stack.
 type GoroutineGroup struct {
 	Count   int64    `json:"count"`
 	Before  *int64   `json:"before,omitempty"` // earlier number
+	Leaked  int64    `json:"leaked,omitempty"` // of Count: those that nothing can wake, as the garbage collector found
 	States  []string `json:"states,omitempty"` // states, if known
 	Guessed bool     `json:"guessed,omitempty"`
 
@@ -38,7 +42,7 @@ type GoroutineGroup struct {
 	Line    string  `json:"creator_line,omitempty"`
 	Stack   []Frame `json:"stack"` // innermost frame first
 
-	Suspect string `json:"suspect,omitempty"` // why they may never end, or ""
+	Suspect string `json:"suspect,omitempty"` // why they never end or, if none is known to be leaked, may never end; or ""
 }
 
 // Blocks returns a table of groups, with suspicious ones as notes.
@@ -48,7 +52,23 @@ func (g *Goroutines) Blocks() iter.Seq[Block] {
 	if g.Before != nil {
 		t.Columns = append(t.Columns, Column{Name: "before"})
 	}
-	t.Columns = append(t.Columns, Column{Name: "state"}, Column{Name: "waiting"}, Column{Name: "where"}, Column{Name: "started by"})
+	has := func(of func(r *GoroutineGroup) bool) bool {
+		return slices.ContainsFunc(g.Groups, func(r GoroutineGroup) bool { return of(&r) })
+	}
+	leaked := has(func(r *GoroutineGroup) bool { return r.Leaked > 0 })
+	waits := has(func(r *GoroutineGroup) bool { return r.WaitMost > 0 })
+	creators := has(func(r *GoroutineGroup) bool { return r.Creator != "" })
+	if leaked {
+		t.Columns = append(t.Columns, Column{Name: "leaked"})
+	}
+	t.Columns = append(t.Columns, Column{Name: "state"})
+	if waits {
+		t.Columns = append(t.Columns, Column{Name: "waiting"})
+	}
+	t.Columns = append(t.Columns, Column{Name: "where"})
+	if creators {
+		t.Columns = append(t.Columns, Column{Name: "started by"})
+	}
 	var notes []Phrase
 	for i := range g.Groups {
 		r := &g.Groups[i]
@@ -60,7 +80,18 @@ func (g *Goroutines) Blocks() iter.Seq[Block] {
 			}
 			row = append(row, before)
 		}
-		t.Rows = append(t.Rows, append(row, strings.Join(r.States, ", "), r.wait(), r.place(), r.Creator))
+		if leaked {
+			row = append(row, int(r.Leaked))
+		}
+		row = append(row, strings.Join(r.States, ", "))
+		if waits {
+			row = append(row, r.wait())
+		}
+		row = append(row, r.place())
+		if creators {
+			row = append(row, r.Creator)
+		}
+		t.Rows = append(t.Rows, row)
 		if r.Suspect != "" {
 			notes = append(notes, Phrase{r.Suspect})
 		}

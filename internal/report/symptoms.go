@@ -46,6 +46,8 @@ type Symptom struct {
 	Name  string      `json:"name,omitempty"`  // of a limit, of trouble, of what goroutines wait for, or how the program ended
 	Where string      `json:"where,omitempty"` // function that has most of it
 
+	Returned bool `json:"main_returned,omitempty"` // main had returned when leaked goroutines were looked for: some may only be leaked since
+
 	Next hint.Command `json:"-"` // a command that shows more
 }
 
@@ -61,9 +63,13 @@ func (s *Symptom) Phrase() Phrase {
 	case SymptomLimit:
 		out = Phrase{bytes(s.Part), " were resident at the peak, ", Share{s.Part, s.Whole}, " of the ", s.Name, " of ", bytes(s.Whole)}
 	case SymptomLeaked:
-		out = Phrase{int(s.Part), " leaked goroutines (blocked forever)"}
+		how := " (blocked forever)"
+		if s.Returned {
+			how = " (blocked forever, since main returned if not before)"
+		}
+		out = Phrase{int(s.Part), " leaked goroutines", how}
 		if s.Part == 1 {
-			out = Phrase{"1 leaked goroutine (blocked forever)"}
+			out = Phrase{"1 leaked goroutine", how}
 		}
 		if s.Where != "" {
 			out = append(out, ", most in ", s.Where)

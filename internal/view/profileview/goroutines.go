@@ -38,6 +38,7 @@ func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error)
 			in, out.First = []*recording.Recording{in[0], first}, at
 		}
 	}
+	now.markLeaked(in[0], q)
 	rows := now.groups
 	if len(in) > 1 {
 		base := q
@@ -49,9 +50,11 @@ func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error)
 		out.Before = &before.head
 		rows = compareGroups(now, before, out.First > 0 || now.build != "" && now.build == before.build)
 	}
+	out.Returned = MainReturned(in[0])
 	for i := range rows {
-		rows[i].Suspect = suspicion(&rows[i], len(in) > 1)
+		rows[i].Suspect = suspicion(&rows[i], len(in) > 1, out.Returned)
 	}
+	order.Stable(rows, func(a, b report.GoroutineGroup) int { return cmp.Compare(b.Leaked, a.Leaked) })
 	limit := cmp.Or(q.Limit, goroutineGroups)
 	out.Of = len(rows)
 	for i := range rows {
@@ -66,15 +69,73 @@ func Goroutines(in []*recording.Recording, q query.Query) (report.Report, error)
 	return out, nil
 }
 
+// isLast reports whether the last goroutine profile of a recording is looked at.
+func isLast(rec *recording.Recording) bool {
+	snapshots := rec.Profiles(recording.Goroutine)
+	if len(snapshots.Parts()) == 0 {
+		return false
+	}
+	last, _, err := snapshots.Between("", 0, 0)
+	return err == nil && last == rec.Profile
+}
+
+// markLeaked says how many goroutines of each group nothing can wake. The collector found that at the end of the recording, just before the last
+// goroutine profile was taken.
+func (g *grouping) markLeaked(rec *recording.Recording, q query.Query) {
+	leaks := rec.Profiles(recording.Leaks)
+	if len(leaks.Parts()) == 0 || q.At != (query.Span{}) || !isLast(rec) {
+		return
+	}
+	p, _, err := leaks.Between("", 0, 0)
+	if err != nil {
+		return // what there is to say can be said without
+	}
+	q.Metric = ""
+	leaked, err := goroutinesOf([]*recording.Recording{rec.WithProfile(p, "leaked")}, q)
+	if err != nil {
+		return
+	}
+	for i, key := range leaked.keys {
+		if at, ok := g.byKey[key]; ok {
+			g.groups[at].Leaked = min(leaked.groups[i].Count, g.groups[at].Count)
+		}
+	}
+}
+
+// MainReturned reports whether a recording ended because main returned. Goroutines that wait for what only main could send are leaked then, and
+// may not have been before.
+func MainReturned(rec *recording.Recording) bool {
+	if rec.Manifest == nil || rec.Manifest.How != recording.Built || len(rec.Parts[recording.Leaks]) == 0 {
+		return false
+	}
+	goroutines := rec.Profiles(recording.Goroutine)
+	if len(goroutines.Parts()) == 0 {
+		return false
+	}
+	p, _, err := goroutines.Between("", 0, 0)
+	if err != nil {
+		return false
+	}
+	var stack []uint32
+	for i := range p.NumSamples() {
+		stack = p.Stack(i, stack[:0])
+		for _, l := range stack {
+			for _, line := range p.Locations[l].Lines {
+				if p.Functions[line.Function].Name == "main.main" {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
 // firstSnapshot returns a recording with its first goroutine profile, and when that was taken, where it has a later one that is looked at now.
 func firstSnapshot(rec *recording.Recording) (*recording.Recording, time.Duration) {
 	snapshots := rec.Profiles(recording.Goroutine)
 	parts := snapshots.Parts()
-	if len(parts) < 2 || parts[0].To <= 0 {
+	if len(parts) < 2 || parts[0].To <= 0 || !isLast(rec) {
 		return nil, 0
-	}
-	if last, _, err := snapshots.Between("", 0, 0); err != nil || last != rec.Profile {
-		return nil, 0 // what is looked at is of another time
 	}
 	first, _, err := snapshots.Between("", parts[0].To, parts[0].To)
 	if err != nil {
@@ -103,7 +164,8 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t := a.Profile.SampleTypes[a.Type].Type; !strings.HasPrefix(t, "goroutine") {
+	t := a.Profile.SampleTypes[a.Type].Type
+	if !strings.HasPrefix(t, "goroutine") {
 		return nil, fmt.Errorf("the profile counts %s, not goroutines; use a goroutine profile or a goroutine dump", t)
 	}
 	d, err := calls.DetailOf(q)
@@ -168,6 +230,9 @@ func goroutinesOf(in []*recording.Recording, q query.Query) (*grouping, error) {
 		}
 	}
 	for i := range g.groups {
+		if t == recording.Leaks {
+			g.groups[i].Leaked = g.groups[i].Count
+		}
 		if r := &g.groups[i]; len(r.States) == 0 {
 			if state := stateOf(r.Stack); state != "" {
 				r.States, r.Guessed = []string{state}, true
@@ -263,6 +328,7 @@ func (g *grouping) by(keyOf func(*report.GoroutineGroup) string) *grouping {
 		}
 		into := &out.groups[at]
 		into.Count += r.Count
+		into.Leaked += r.Leaked
 		into.WaitLeast, into.WaitMost = min(into.WaitLeast, r.WaitLeast), max(into.WaitMost, r.WaitMost)
 		for _, state := range r.States {
 			if !slices.Contains(into.States, state) {
@@ -357,7 +423,7 @@ func foreverIn(r *report.GoroutineGroup) []string {
 }
 
 // suspicion returns the reason why goroutines may never end, or nothing.
-func suspicion(r *report.GoroutineGroup, compared bool) string {
+func suspicion(r *report.GoroutineGroup, compared, returned bool) string {
 	states := strings.Join(r.States, ", ")
 	where := r.Where.Name
 	if r.Where.Line != 0 {
@@ -368,6 +434,16 @@ func suspicion(r *report.GoroutineGroup, compared bool) string {
 		by = ", started by " + r.Creator
 	}
 	switch {
+	case r.Leaked > 0:
+		how, what := "are leaked: nothing can wake them", fmt.Sprintf("%d goroutines wait", r.Leaked)
+		if returned {
+			how = "are blocked forever, since main returned if not before"
+		}
+		if r.Leaked == 1 {
+			what = "1 goroutine waits"
+			how = strings.NewReplacer("are ", "is ", "them", "it").Replace(how)
+		}
+		return fmt.Sprintf("%s in %s (%s)%s and %s", what, where, states, by, how)
 	case len(foreverIn(r)) == 0:
 	case compared && r.Count-*r.Before >= suspectGrowth:
 		return fmt.Sprintf("%d more goroutines than before wait in %s (%s)%s: they may be leaked", r.Count-*r.Before, where, states, by)

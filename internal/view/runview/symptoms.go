@@ -62,10 +62,10 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 			}
 		}
 	}
-	list := hint.Ask("goroutines", rec.Ref).For("where they are, and since when")
+	list := hint.Ask("goroutines", rec.Ref).For("where they are")
 	leaks, leaksMost := leaked(rec)
 	if leaks > 0 {
-		add(report.Symptom{Kind: report.SymptomLeaked, Part: leaks, Where: leaksMost, Next: list})
+		add(report.Symptom{Kind: report.SymptomLeaked, Part: leaks, Where: leaksMost, Returned: profileview.MainReturned(rec), Next: list})
 	}
 	// The runtime does not find all of them: of those that have slept before, Go 1.26 and 1.27 find none.
 	if n, state, where := stuck(rec); n > 0 && where != leaksMost {

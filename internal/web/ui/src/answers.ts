@@ -693,6 +693,7 @@ export interface GCWhatIf {
 export interface GoroutineGroup {
   count: number;
   before?: number;
+  leaked?: number;
   states?: string[];
   guessed?: boolean;
   wait_least_ns?: number;
@@ -750,6 +751,7 @@ export interface Goroutines extends Head {
   shown: number;
   of: number;
   gone?: number;
+  main_returned?: boolean;
 }
 
 export type Grade = "mechanical" | "ownership";
@@ -1405,6 +1407,7 @@ export interface Symptom {
   whole?: number;
   name?: string;
   where?: string;
+  main_returned?: boolean;
 }
 
 export type SymptomKind = "ended" | "trouble" | "limit" | "leaked" | "stuck" | "goroutines" | "memory" | "gc" | "cores" | "locks";

@@ -43,7 +43,7 @@ export function GoroutinesView() {
         {compares && <p>{d !== 0 && <span class={d > 0 ? "more" : "less"}>{d > 0 ? "+" : ""}{count(d)}</span>} <span class="quiet">{d === 0 ? "as many as" : `against ${counted(data.before!)}`} {data.first_ns ? `in the first goroutine profile, taken ${value(data.first_ns, "nanoseconds")} after the start` : "before"}</span></p>}
         <p class="quiet">{[...states].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 6).map(([s, n]) => `${count(n)} ${s}`).join(" · ")}</p>
       </div>
-      {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>Leak?</b> <span>{g.suspect}</span></li>)}</ul>}
+      {suspects.length > 0 && <ul class="symptoms">{suspects.map((g) => <li><b>{g.leaked && !data.main_returned ? "Leaked" : "Leak?"}</b> <span>{g.suspect}</span></li>)}</ul>}
       <div class="tools">
         <div class="search">
           <input type="search" placeholder="Find in stacks  ( / )" aria-label="Find in stacks and states" title={searchRule} value={q} spellcheck={false} onInput={(e) => go(put(state, "ui.q", e.currentTarget.value), "replace")} />

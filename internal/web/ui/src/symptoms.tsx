@@ -16,7 +16,7 @@ function told(s: Symptom): string {
     case "ended": return `The program ended: ${s.name}`;
     case "trouble": return s.name ?? "";
     case "limit": return `${bytes(s.part)} were resident at the peak, ${percent(s.part ?? 0, s.whole ?? 0)} of the ${s.name} of ${bytes(s.whole)}`;
-    case "leaked": return `${count(s.part ?? 0)} leaked ${s.part === 1 ? "goroutine" : "goroutines"} (blocked forever)${most(", most in")}`;
+    case "leaked": return `${count(s.part ?? 0)} leaked ${s.part === 1 ? "goroutine" : "goroutines"} (blocked forever${s.main_returned ? ", since main returned if not before" : ""})${most(", most in")}`;
     case "stuck": return `${count(s.part ?? 0)} goroutines were blocked the whole time in ${short(s.where ?? "")} (${s.name})`;
     case "goroutines": return `Goroutines grew from ${count(s.from ?? 0)} to ${count(s.to ?? 0)}${most(", most in")}`;
     case "memory": return `The live heap grew from ${bytes(s.from)} to ${bytes(s.to)}${most(", most of it allocated by")}`;
