@@ -43,7 +43,8 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	rec := in[0]
 	last := len(s.Times) - 1
 	out := &report.Symptoms{Ref: rec.Ref, Length: s.Times[last], Symptoms: []report.Symptom{}, Notes: s.Notes}
-	out.Unknown = untold(rec, s)
+	live := liveOf(rec, s)
+	out.Unknown = untold(rec, s, live)
 	add := func(one report.Symptom) { out.Symptoms = append(out.Symptoms, one) }
 
 	if m := rec.Manifest; m != nil {
@@ -75,20 +76,21 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	if s.Values(goroutines) == nil {
 		goroutines = metricGoroutines
 	}
-	if a, b, ok := grows(s, goroutines); ok && b-a >= grownGoroutines {
+	if a, b, ok := courseOf(s, goroutines).grows(); ok && b-a >= grownGoroutines {
 		next := hint.Ask("timeline", rec.Ref).For("when there were how many")
 		if len(rec.Parts[recording.Goroutine]) > 0 {
 			next = list
 		}
 		add(report.Symptom{Kind: report.SymptomGoroutines, From: int64(a), To: int64(b), Where: grownStacks(rec), Next: next})
 	}
-	a, b, ok := grows(s, recording.HeapLive)
+	a, b, ok := live.grows()
 	if !ok {
-		a, b, ok = growsSoon(s, recording.HeapLive)
+		a, b, ok = live.growsSoon()
 	}
 	if a == 0 {
-		a = firstLive(s)
+		a = live.first()
 	}
+	b = max(b, live.last()) // which a collection at the end found
 	if ok && b-a >= grownMemory && b > grownMemoryShare*a {
 		one := report.Symptom{Kind: report.SymptomMemory, From: int64(a), To: int64(b), Next: hint.Ask("mem", rec.Ref).For("what grew")}
 		recorder := query.Step{Op: query.Ignore, Arg: "^" + regexp.QuoteMeta(recording.RecorderPackage+".")}
@@ -119,7 +121,7 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 }
 
 // untold returns what a recording does not tell: its metrics are not known, or the run was too short to see whether they grow.
-func untold(rec *recording.Recording, s *recording.Series) (list []report.SymptomKind) {
+func untold(rec *recording.Recording, s *recording.Series, live course) (list []report.SymptomKind) {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return s.Values(name) != nil })
 	}
@@ -129,7 +131,7 @@ func untold(rec *recording.Recording, s *recording.Series) (list []report.Sympto
 		told bool
 	}{
 		{report.SymptomGoroutines, has(recording.NumGoroutine, metricGoroutines) && last >= 2*grownSteps},
-		{report.SymptomMemory, has(recording.HeapLive) && last >= shortTimes},
+		{report.SymptomMemory, len(live.times) > shortTimes},
 		{report.SymptomGC, has(recording.ProcessCPU) && has(metricGC)},
 		{report.SymptomLocks, has(metricLocked) || len(rec.Parts[recording.Mutex]) > 0},
 		{report.SymptomCores, has(recording.ProcessDelay)},
@@ -143,9 +145,58 @@ func untold(rec *recording.Recording, s *recording.Series) (list []report.Sympto
 
 func nanos(seconds float64) int64 { return int64(seconds * float64(time.Second)) }
 
-// grows reports whether a metric rose during a whole run, and its first and last value. Short peaks do not count.
-func grows(s *recording.Series, name string) (from, to float64, ok bool) {
-	last := len(s.Times) - 1
+// A course is how a value went, NaN where it is not known.
+type course struct {
+	times   []time.Duration
+	values  []float64
+	running bool // the program had run before
+}
+
+// courseOf returns the course of a metric.
+func courseOf(s *recording.Series, name string) course {
+	if s.Values(name) == nil {
+		return course{}
+	}
+	return course{times: s.Times, values: s.Values(name)}
+}
+
+// mostProfiles is how many heap profiles are read to see how live memory went.
+const mostProfiles = 2*grownSteps + 1
+
+// liveOf returns the course of live memory: what collections found or, of a server, which does not say that, what some of the heap profiles show.
+func liveOf(rec *recording.Recording, s *recording.Series) course {
+	if c := courseOf(s, recording.HeapLive); c.values != nil {
+		return c
+	}
+	profiles := rec.Profiles(recording.Heap)
+	parts := profiles.Parts()
+	c := course{running: true}
+	for i := range min(len(parts), mostProfiles) {
+		if len(parts) > mostProfiles {
+			i = i * (len(parts) - 1) / (mostProfiles - 1)
+		}
+		p, _, err := profiles.Between(inuseSpace, parts[i].To, parts[i].To)
+		if err != nil {
+			continue
+		}
+		k, err := p.SampleIndex(inuseSpace)
+		if err != nil {
+			continue
+		}
+		live := 0.0
+		for _, v := range p.Values(k) {
+			live += float64(v)
+		}
+		c.times, c.values = append(c.times, parts[i].To), append(c.values, live)
+	}
+	return c
+}
+
+const inuseSpace = "inuse_space"
+
+// grows reports whether a value rose all the time, and its first and last value. Short peaks do not count.
+func (c course) grows() (from, to float64, ok bool) {
+	last := len(c.times) - 1
 	if last < 2*grownSteps {
 		return 0, 0, false
 	}
@@ -153,8 +204,8 @@ func grows(s *recording.Series, name string) (from, to float64, ok bool) {
 	for i := range grownSteps + 1 {
 		at := last * i / grownSteps
 		v := math.Inf(1)
-		for k := max(0, at-1); k <= min(last, at+1); k++ {
-			if x, known := s.At(name, k); known {
+		for _, x := range c.values[max(0, at-1) : min(last, at+1)+1] {
+			if !math.IsNaN(x) {
 				v = min(v, x)
 			}
 		}
@@ -172,32 +223,46 @@ func grows(s *recording.Series, name string) (from, to float64, ok bool) {
 }
 
 // growsSoon is grows for a run with too few measurements for that.
-func growsSoon(s *recording.Series, name string) (from, to float64, ok bool) {
-	last := len(s.Times) - 1
+func (c course) growsSoon() (from, to float64, ok bool) {
+	last := len(c.times) - 1
 	if last < shortTimes || last >= 2*grownSteps {
 		return 0, 0, false
 	}
+	begin, times := 1, float64(shortTimes) // the first is from before the program has done anything
+	if c.running {
+		begin, times = 0, grownMemoryShare
+	}
 	var middle float64
-	for i := 1; i <= last; i++ { // the first is from before the program has done anything
-		v, known := s.At(name, i)
+	for i := begin; i <= last; i++ {
+		v := c.values[i]
 		switch {
-		case !known || v < to:
+		case math.IsNaN(v) || v < to || c.running && v == to:
 			return 0, 0, false
-		case i == 1:
+		case i == begin:
 			from = v
 		}
 		to = v
-		if s.Times[i] <= s.Times[last]/2 {
+		if c.times[i] <= c.times[last]/2 {
 			middle = v
 		}
 	}
-	return from, to, to-from >= shortGrowth && to > shortTimes*from && middle < shortHalf*to
+	return from, to, to-from >= shortGrowth && to > times*from && middle < shortHalf*to
 }
 
-// firstLive returns the live heap after the first collection, or 0. Before that, the runtime says 0.
-func firstLive(s *recording.Series) float64 {
-	for i := range s.Times {
-		if v, ok := s.At(recording.HeapLive, i); ok && v > 0 {
+// first returns the first value that is not 0, or 0. Before the first collection, the runtime says that nothing is live.
+func (c course) first() float64 {
+	for _, v := range c.values {
+		if v > 0 {
+			return v
+		}
+	}
+	return 0
+}
+
+// last returns the last value that is known, or 0.
+func (c course) last() float64 {
+	for _, v := range slices.Backward(c.values) {
+		if !math.IsNaN(v) {
 			return v
 		}
 	}
@@ -243,11 +308,11 @@ func snapshots(rec *recording.Recording, kind, typ string) (first, last *recordi
 // grownHeap returns the functions of whose allocations more is live in the last heap profile than in the first, those that grew most first. It
 // looks at what is left of the profiles after some steps.
 func grownHeap(rec *recording.Recording, steps ...query.Step) (grown []report.HeapGrowth, from, to time.Duration) {
-	first, last, parts := snapshots(rec, recording.Heap, "inuse_space")
+	first, last, parts := snapshots(rec, recording.Heap, inuseSpace)
 	if first == nil {
 		return nil, 0, 0
 	}
-	diff, err := profileview.Diff([]*recording.Recording{last, first}, query.Query{Metric: "inuse_space", Limit: 100, Steps: steps})
+	diff, err := profileview.Diff([]*recording.Recording{last, first}, query.Query{Metric: inuseSpace, Limit: 100, Steps: steps})
 	if err != nil {
 		return nil, 0, 0
 	}
