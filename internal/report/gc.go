@@ -279,7 +279,7 @@ func (g *GC) facts() []Fact {
 		cycles = append(cycles, " of ", g.Of+missing)
 	}
 	if g.ByProgram > 0 {
-		cycles = append(cycles, ", ", g.ByProgram, " forced by the program")
+		cycles = append(cycles, ", ", g.ByProgram, " forced") // by runtime.GC: of the program, or of the recorder at the end
 	}
 	if g.ByTime > 0 {
 		cycles = append(cycles, ", ", g.ByTime, " by the runtime after two minutes without one")
@@ -322,7 +322,11 @@ func (g *GC) facts() []Fact {
 			goal = []any{Bytes(g.NextGoal), " at the end"}
 		}
 		if g.Over > 0 {
-			goal = append(goal, "; ", g.Over, " cycles ended more than a tenth above theirs, at most ",
+			ended := " cycles ended more than a tenth above theirs, at most "
+			if g.Over == 1 {
+				ended = " cycle ended more than a tenth above its goal: "
+			}
+			goal = append(goal, "; ", g.Over, ended,
 				Share{g.MostOver, g.OverGoal}, " above ", Bytes(g.OverGoal))
 		}
 		add("goal", goal...)

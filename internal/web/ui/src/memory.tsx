@@ -178,7 +178,7 @@ export function GCView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   const share = data.cpu_nanos && data.capacity_nanos ? percent(data.cpu_nanos, data.capacity_nanos) : data.runtime_cpu_percent ? data.runtime_cpu_percent + "%" : "";
   const facts: [string, string | undefined][] = [
-    ["cycles", count(data.of) + (data.forced_by_program ? `, ${count(data.forced_by_program)} forced by the program` : "") + (data.forced_by_time ? `, ${count(data.forced_by_time)} after two idle minutes` : "")],
+    ["cycles", count(data.of) + (data.forced_by_program ? `, ${count(data.forced_by_program)} forced` : "") + (data.forced_by_time ? `, ${count(data.forced_by_time)} after two idle minutes` : "")],
     ["CPU of the collector", data.cpu_nanos ? nanos(data.cpu_nanos) : undefined],
     ["of that, by goroutines that allocate", data.assist_nanos ? percent(data.assist_nanos, data.cpu_nanos!) : undefined],
     ["pauses", `${count(data.stops)}, ${nanos(data.pause_nanos)} in all`],
