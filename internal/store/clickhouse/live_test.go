@@ -135,3 +135,11 @@ func TestStore(t *testing.T) {
 		return s
 	}, "shuffled", "repeated") // of which TestRetries and TestServerKilled have both
 }
+
+func TestLevels(t *testing.T) {
+	storetest.Levels(t, func(t *testing.T, now func() time.Time) store.Store {
+		s := withMemo(openAt(t, anyServer(t).address, newDatabase(), now))
+		s.sumsFrom = 2
+		return s
+	})
+}

@@ -235,3 +235,14 @@ func list(t *testing.T, dir string) (out []string) {
 	}
 	return out
 }
+
+// TestLevelsOfSums holds that what processes hold is the same after profiles become sums of hours, and these sums of days.
+func TestLevelsOfSums(t *testing.T) {
+	storetest.Levels(t, func(t *testing.T, now func() time.Time) store.Store {
+		o := testOptions(now)
+		o.Detail, o.Hours, o.Days = day, 10*day, 30*day
+		return open(t, t.TempDir(), o)
+	}, func(t *testing.T, s store.Store) { check(t, s.(*Store).Flush()) },
+		func(t *testing.T, s store.Store) { later(t, s.(*Store), 3*day) },
+		func(t *testing.T, s store.Store) { later(t, s.(*Store), 12*day) })
+}

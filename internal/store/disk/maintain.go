@@ -338,7 +338,7 @@ func (a *answer) sumOf(b *block, streams [][]*found, end int64) (*taken, error) 
 	if len(a.damage) > 0 {
 		return nil, errors.Join(a.damage...)
 	}
-	t := &taken{start: at, end: end, time: at, rounds: rounds(streams), totals: make([]int64, len(sums))}
+	t := &taken{start: at, end: endOf(streams, end), time: at, rounds: rounds(streams), totals: make([]int64, len(sums))}
 	for _, s := range streams {
 		for _, f := range s {
 			t.profiles += f.profiles

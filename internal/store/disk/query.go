@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -307,25 +308,81 @@ func (p *part) weights() [][]int64 {
 	return p.factors
 }
 
-// rounds returns store.Rounds of the streams.
+// rounds returns store.Rounds of the streams, whose sums have rounds of their own.
 func rounds(streams [][]*found) int {
+	type step struct{ length, at int64 }
 	times := make([][]int64, 0, len(streams))
-	rolled := 0
+	sums := map[step][]*found{}
 	for _, s := range streams {
 		var at []int64
 		for _, f := range s {
-			if f.part.rolled {
-				rolled += f.rounds
-			} else {
+			if !f.part.rolled {
 				at = append(at, f.start)
+				continue
 			}
+			length := f.part.reader.hour
+			k := step{length, floorDiv(f.start, length)}
+			sums[k] = append(sums[k], f)
 		}
 		if len(at) > 0 {
 			times = append(times, at)
 		}
 	}
-	if len(times) == 0 {
-		return max(1, rolled)
+	n := 0
+	for _, list := range sums {
+		n += roundsOfSums(list)
 	}
-	return store.Rounds(times) + rolled
+	if len(times) == 0 {
+		return max(1, n)
+	}
+	return store.Rounds(times) + n
+}
+
+// roundsOfSums returns the rounds in which the processes of some sums of one step were sampled. Series that run at the same time, such as two
+// versions, share their rounds; those of a version that replaces another one come after its rounds.
+func roundsOfSums(list []*found) int {
+	if len(list) == 1 {
+		return list[0].rounds
+	}
+	// Sums do not say how far apart their profiles were. That of a series that ran until the end of its sum says it best.
+	gap, most := int64(math.MaxInt64), 0
+	for _, f := range list {
+		gap, most = min(gap, max(1, (f.end-f.start)/int64(max(1, f.rounds)))), max(most, f.rounds)
+	}
+	slices.SortFunc(list, func(a, b *found) int { return cmp.Compare(a.start, b.start) })
+	covered, until := int64(0), int64(math.MinInt64)
+	for _, f := range list {
+		from, to := max(f.start, until), min(f.end, f.start+int64(f.rounds)*gap)
+		if to > from {
+			covered += to - from
+			until = to
+		}
+	}
+	return max(most, int((covered+gap/2)/gap))
+}
+
+// endOf returns until when profiles that become a sum say what processes hold: until the next ones would have come, and at most until the end of its step.
+func endOf(streams [][]*found, end int64) int64 {
+	last, gap := int64(math.MinInt64), int64(0)
+	for _, s := range streams {
+		var gaps []int64
+		for i, f := range s {
+			if f.part.rolled {
+				last = max(last, f.end)
+				continue
+			}
+			last = max(last, f.start)
+			if i > 0 {
+				gaps = append(gaps, f.start-s[i-1].start)
+			}
+		}
+		if len(gaps) > 0 {
+			slices.Sort(gaps)
+			gap = max(gap, gaps[len(gaps)/2])
+		}
+	}
+	if gap == 0 && !streams[0][0].part.rolled {
+		return end // nobody knows how far apart they are
+	}
+	return min(end, last+gap)
 }

@@ -1,0 +1,120 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/store"
+)
+
+// A Held is processes of a service that hold the same number of goroutines each.
+type Held struct {
+	Version    string
+	Instances  int
+	From       time.Duration // since the start of the day
+	To         time.Duration
+	Every      time.Duration
+	Goroutines int64
+}
+
+// levels are what services of a store hold, and how many processes that is on average.
+var levels = []struct {
+	Service   string
+	Held      []Held
+	Level     int64
+	Processes float64
+}{
+	{"one", []Held{{"v1", 2, 3 * time.Hour, 4 * time.Hour, time.Minute, 100}}, 200, 2},
+	{"side-by-side", []Held{
+		{"v1", 1, 3 * time.Hour, 4 * time.Hour, time.Minute, 100}, {"v2", 1, 3 * time.Hour, 4 * time.Hour, time.Minute, 100},
+		{"v3", 2, 3 * time.Hour, 4 * time.Hour, time.Minute, 50},
+	}, 300, 4},
+	{"replaced", []Held{
+		{"v1", 1, 3 * time.Hour, 3*time.Hour + 30*time.Minute, time.Minute, 100}, {"v2", 1, 3*time.Hour + 30*time.Minute, 4 * time.Hour, time.Minute, 100},
+	}, 100, 1},
+	{"all-day", []Held{{"v1", 1, 0, 24 * time.Hour, 10 * time.Minute, 100}, {"v2", 1, 12 * time.Hour, 24 * time.Hour, 10 * time.Minute, 40}}, 120, 1.5},
+}
+
+// Levels asks what services of several versions hold, before and after what settle does, which makes sums of the profiles or does what else should change
+// nothing.
+func Levels(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store, settle ...func(t *testing.T, s store.Store)) {
+	day := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
+	s := open(t, func() time.Time { return day.Add(24 * time.Hour) })
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	ctx := context.Background()
+	var all []*store.Upload
+	for _, l := range levels {
+		for _, h := range l.Held {
+			for i := range h.Instances {
+				for at := h.From; at < h.To; at += h.Every {
+					all = append(all, h.upload(t, l.Service, fmt.Sprint(h.Version, "-", i), day.Add(at+time.Duration(i)*time.Second)))
+				}
+			}
+		}
+	}
+	out, err := s.Add(ctx, "main", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range out {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}
+	ask := func(when string) {
+		t.Helper()
+		for _, l := range levels {
+			q := store.Query{Tenant: "main", Selector: store.Service(l.Service), Kind: "goroutine", From: day, To: day.Add(24 * time.Hour)}
+			merged, err := s.Merge(ctx, q)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", when, l.Service, err)
+			}
+			if got := total(merged.Profile, 0); !near(float64(got), float64(l.Level)) {
+				t.Errorf("%s, %s: %d goroutines, want %d", when, l.Service, got, l.Level)
+			}
+			lines, err := s.Totals(ctx, q, 1000*time.Hour, nil)
+			if err != nil || len(lines) != 1 || len(lines[0].Points) != 1 {
+				t.Fatalf("%s, %s: %+v, %v, want one point", when, l.Service, lines, err)
+			}
+			p := lines[0].Points[0]
+			if !near(float64(p.Values[0]), float64(l.Level)) {
+				t.Errorf("%s, %s: %d goroutines in all of the time, want %d", when, l.Service, p.Values[0], l.Level)
+			}
+			if n := float64(p.Profiles) / float64(p.Rounds); !near(n, l.Processes) {
+				t.Errorf("%s, %s: %.3f processes, want %v", when, l.Service, n, l.Processes)
+			}
+		}
+	}
+	ask("as they came in")
+	for i, do := range settle {
+		do(t, s)
+		ask(fmt.Sprint("after step ", i))
+	}
+}
+
+// near reports whether a mean is right, but for a round more or less of a hundred.
+func near(got, want float64) bool { return math.Abs(got-want) <= want/100 }
+
+// upload returns the profile of a process.
+func (h *Held) upload(t *testing.T, service, instance string, at time.Time) *store.Upload {
+	t.Helper()
+	b := profile.NewBuilder(profile.Header{
+		SampleTypes: []profile.ValueType{{Type: "goroutine", Unit: "count"}}, PeriodType: profile.ValueType{Type: "goroutine", Unit: "count"}, Period: 1,
+		TimeNanos: at.UnixNano(),
+	})
+	b.Functions = []profile.Function{{Name: "main.wait", File: "main.go", StartLine: 1}}
+	b.Locations = []profile.Location{{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: 0, Line: 2}}}}
+	b.Add([]uint32{0}, 0, []int64{h.Goroutines})
+	return &store.Upload{
+		Service: service, Kind: "goroutine", Start: at, End: at, Raw: written(t, b),
+		Labels: store.NewLabels(store.Label{Name: "version", Value: h.Version}), Row: store.NewLabels(store.Label{Name: "instance", Value: instance}),
+	}
+}
