@@ -519,6 +519,9 @@ func TestServicesMeans(t *testing.T) {
 		}
 		at := b.now.Add(-ago)
 		u := &store.Upload{Service: service, Kind: "heap", Row: store.NewLabels(store.Label{Name: "instance", Value: instance}), Start: at, End: at, Counters: true, Raw: raw.Bytes()}
+		if service == "deltas" {
+			u.Counters, u.End = false, at.Add(10*time.Second)
+		}
 		out, err := b.Add(t.Context(), "shop", []*store.Upload{u})
 		if err != nil || out[0].Err != nil {
 			t.Fatal(err, out[0].Err)
@@ -540,13 +543,18 @@ func TestServicesMeans(t *testing.T) {
 		}
 		heap("replaced", instance, time.Duration(50-10*i)*time.Second, int64(i%2)*10e6, 7e6)
 	}
+	// A client sends what was allocated since its previous profile, and says since when.
+	for i := range 4 {
+		heap("deltas", "a", time.Duration(50-10*i)*time.Second, 10e6, 7e6)
+	}
 	check := func(when string) {
 		t.Helper()
 		var costs Costs
 		if err := json.Unmarshal(b.get("/api/v1/services", "read").Body.Bytes(), &costs); err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]report.ServiceRow{"uneven": {Live: 25e6, Allocated: 1e6, Processes: 1}, "replaced": {Live: 7e6, Allocated: 1e6, Processes: 1}}
+		want := map[string]report.ServiceRow{"uneven": {Live: 25e6, Allocated: 1e6, Processes: 1}, "replaced": {Live: 7e6, Allocated: 1e6, Processes: 1},
+			"deltas": {Live: 7e6, Allocated: 1e6, Processes: 1}}
 		for _, r := range costs.Report().Rows {
 			if w, ok := want[r.Service]; ok && (r.Live != w.Live || math.Abs(r.Allocated-w.Allocated) > 1 || r.Processes != w.Processes) {
 				t.Errorf("%s, %s has %d bytes in use, %v allocated/s, %v processes; want %d, %v and %v", when, r.Service, r.Live, r.Allocated, r.Processes, w.Live, w.Allocated, w.Processes)

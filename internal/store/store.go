@@ -285,7 +285,7 @@ type Point struct {
 	Streams  int           // number of streams with profiles
 	Rounds   int           // how often these were sampled: there were Profiles / Rounds of them at the same time, on average
 	Covered  time.Duration // sum of the durations of the profiles
-	Grown    time.Duration // sum of the times since the previous profiles of the same streams, in which counters grew; 0 where values are not growth
+	Grown    time.Duration // sum of Stretch.Grown of the profiles, for Natural
 }
 
 // TypeNames lists the names of sample types.

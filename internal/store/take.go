@@ -155,6 +155,32 @@ func NatureOf(kind, sampleType string, counters bool) Nature {
 	return Flow
 }
 
+// A Stretch is the time that a profile is of, in nanoseconds.
+type Stretch struct {
+	Start, End int64
+	Duration   int64 // as the profile says; 0 if it does not say
+	Before     int64 // start of the previous profile of the same stream; Start if there is none
+	Counters   bool  // values such as alloc_space count since the process started
+}
+
+// Grown returns how long values of a profile of a kind grew: counters since the previous profile, and other values from its start to its end, unless the
+// profile says its duration. It is 0 if nobody knows, and if there are only levels.
+func (s Stretch) Grown(kind string, types []profile.ValueType) time.Duration {
+	grown := int64(0)
+	for _, t := range types {
+		switch {
+		case s.Counters && NatureOf(kind, t.Type, true) == Counter:
+			return time.Duration(s.Start - s.Before)
+		case NatureOf(kind, t.Type, false) != Flow || s.Duration > 0:
+		case s.End > s.Start:
+			grown = s.End - s.Start
+		case NatureOf(kind, t.Type, true) == Counter: // it counts since the previous profile
+			grown = s.Start - s.Before
+		}
+	}
+	return time.Duration(grown)
+}
+
 // Shrunk reports whether a counter is negative in p, the growth of profiles of a kind. A process only counts up, so another one has taken its place.
 func Shrunk(kind string, p *profile.Profile) bool {
 	for k, t := range p.SampleTypes {

@@ -17,6 +17,7 @@ type row struct {
 	*stream
 	id       string
 	start    int64
+	end      int64
 	key      uint64 // of its samples
 	rows     uint64 // how many these are
 	series   uint64
@@ -50,12 +51,12 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 		return nil, nil
 	}
 	var streams, keys, heads, counts, series []uint64
-	var starts, durations []int64
+	var starts, ends, durations []int64
 	var ids []string
 	var counters []uint8
 	var totals [][]int64
 	var pins []string
-	const columns = "stream, start, id, key, head, rows, series, counters, duration, totals"
+	const columns = "stream, start, end, id, key, head, rows, series, counters, duration, totals"
 	// A profile may be in both tables. The one that a pin has is taken: its samples do not expire.
 	taken := map[string]bool{}
 	baselines := map[string]bool{}
@@ -63,13 +64,13 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 		at := len(ids)
 		var some struct {
 			streams, keys, heads, counts, series []uint64
-			starts, durations                    []int64
+			starts, ends, durations              []int64
 			pins, ids                            []string
 			baselines, counters                  []uint8
 			totals                               [][]int64
 		}
 		err := s.db.query(ctx, "SELECT "+from+" WHERE "+condition+fmt.Sprintf(" ORDER BY baseline LIMIT 1 BY id LIMIT %d", maxProfiles+1),
-			&some.pins, &some.baselines, &some.streams, &some.starts, &some.ids, &some.keys, &some.heads, &some.counts, &some.series, &some.counters,
+			&some.pins, &some.baselines, &some.streams, &some.starts, &some.ends, &some.ids, &some.keys, &some.heads, &some.counts, &some.series, &some.counters,
 			&some.durations, &some.totals)
 		if err != nil {
 			return nil, err
@@ -84,6 +85,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 				continue
 			}
 			ids, pins, streams, starts = append(ids, id), append(pins, some.pins[i]), append(streams, some.streams[i]), append(starts, some.starts[i])
+			ends = append(ends, some.ends[i])
 			keys, heads, counts = append(keys, some.keys[i]), append(heads, some.heads[i]), append(counts, some.counts[i])
 			series, counters = append(series, some.series[i]), append(counters, some.counters[i])
 			durations, totals = append(durations, some.durations[i]), append(totals, some.totals[i])
@@ -115,7 +117,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 			continue // it came in just now
 		}
 		all = append(all, row{
-			stream: st, id: ids[i], start: starts[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
+			stream: st, id: ids[i], start: starts[i], end: ends[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
 			duration: durations[i], counters: counters[i] != 0, totals: totals[i], pin: pins[i],
 			holds: first <= starts[i] && starts[i] < last && !baselines[ids[i]],
 		})
@@ -248,8 +250,12 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 		}
 		sl.rows = append(sl.rows, r)
 		sl.covered += time.Duration(r.duration)
-		if q.Fold == store.Natural && r.before != nil && r.hasCounters() {
-			sl.grown += time.Duration(r.start - r.before.start)
+		if q.Fold == store.Natural {
+			of := store.Stretch{Start: r.start, End: r.end, Duration: r.duration, Before: r.start, Counters: r.counters}
+			if r.before != nil {
+				of.Before = r.before.start
+			}
+			sl.grown += of.Grown(r.kind, r.types)
 		}
 	}
 	var out []store.Line

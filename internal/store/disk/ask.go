@@ -205,7 +205,9 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			sl.n += f.profiles
 			sl.covered += time.Duration(f.duration)
 			natures := a.natures(f)
-			sl.grown += f.grown(natures)
+			if a.Fold == store.Natural {
+				sl.grown += f.grown()
+			}
 			restarted := f.before != nil && f.restarted(natures)
 			for k, nature := range natures {
 				switch {
@@ -239,15 +241,16 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 	return out
 }
 
-// grown returns the time in which the counters of a profile grew. Those of a sum grew in all processes that were sampled until it ends.
-func (f *found) grown(natures []store.Nature) time.Duration {
-	switch {
-	case f.part.rolled:
+// grown returns how long the values of a profile grew. Those of a sum grew in all processes that were sampled until it ends.
+func (f *found) grown() time.Duration {
+	if f.part.rolled {
 		return time.Duration(float64(f.end-f.start) * float64(f.profiles) / float64(max(1, f.rounds)))
-	case f.before != nil && slices.Contains(natures, store.Counter):
-		return time.Duration(f.start - f.before.start)
 	}
-	return 0
+	s := store.Stretch{Start: f.start, End: f.end, Duration: f.duration, Before: f.start, Counters: f.counters()}
+	if f.before != nil {
+		s.Before = f.before.start
+	}
+	return s.Grown(f.part.kind, f.part.types())
 }
 
 // entry returns the Entry of a profile.

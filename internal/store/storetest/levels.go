@@ -118,3 +118,49 @@ func (h *Held) upload(t *testing.T, service, instance string, at time.Time) *sto
 		Labels: store.NewLabels(store.Label{Name: "version", Value: h.Version}), Row: store.NewLabels(store.Label{Name: "instance", Value: instance}),
 	}
 }
+
+// rates asks how long values of profiles grew, which is what makes rates of them.
+func rates(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
+	day := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
+	p := newPair(t, open, func() time.Time { return day.Add(time.Hour) })
+	heap := []profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}
+	ticks := []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}
+	for _, test := range []struct {
+		service, kind  string
+		types          []profile.ValueType
+		counters       bool
+		took, duration time.Duration
+		grown, covered time.Duration
+	}{
+		{service: "counters", kind: "heap", types: heap, counters: true, grown: 3 * time.Minute},
+		{service: "deltas", kind: "heap", types: heap, took: 15 * time.Second, grown: time.Minute},
+		{service: "deltas-without-end", kind: "heap", types: heap, grown: 3 * time.Minute},
+		{service: "deltas-with-duration", kind: "heap", types: heap, took: 15 * time.Second, duration: 10 * time.Second, covered: 40 * time.Second},
+		{service: "cpu", kind: "cpu", types: ticks, took: 10 * time.Second, grown: 40 * time.Second},
+		{service: "cpu-without-end", kind: "cpu", types: ticks},
+		{service: "goroutines", kind: "goroutine", types: []profile.ValueType{{Type: "goroutine", Unit: "count"}}, took: 15 * time.Second},
+	} {
+		var all []*store.Upload
+		for i := range 4 {
+			at := day.Add(time.Duration(i) * time.Minute)
+			b := profile.NewBuilder(profile.Header{SampleTypes: test.types, DurationNanos: int64(test.duration)})
+			values := []int64{1 << 20, 1 << 20}
+			if test.counters {
+				values[0] *= int64(i)
+			}
+			b.Add(nil, 0, values[:len(test.types)])
+			all = append(all, &store.Upload{Service: test.service, Kind: test.kind, Start: at, End: at.Add(test.took), Counters: test.counters, Raw: written(t, b)})
+		}
+		p.add("main", all...)
+		q := store.Query{Tenant: "main", Selector: store.Service(test.service), Kind: test.kind, From: day, To: day.Add(time.Hour)}
+		p.ask(test.service, q)
+		q.Fold = store.Natural
+		lines, err := p.got.Totals(context.Background(), q, 1000*time.Hour, nil)
+		if err != nil || len(lines) != 1 || len(lines[0].Points) != 1 {
+			t.Fatalf("%s: %+v, %v, want one point", test.service, lines, err)
+		}
+		if got := lines[0].Points[0]; got.Grown != test.grown || got.Covered != test.covered {
+			t.Errorf("%s: values grew for %v, and %v are covered; want %v and %v", test.service, got.Grown, got.Covered, test.grown, test.covered)
+		}
+	}
+}

@@ -412,8 +412,12 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 			}
 			sl.n++
 			sl.covered += time.Duration(e.Parsed.DurationNanos)
-			if q.Fold == store.Natural && e.before != nil && slices.Contains(e.counts(), true) {
-				sl.grown += e.Start.Sub(e.before.Start)
+			if q.Fold == store.Natural {
+				of := store.Stretch{Start: e.Start.UnixNano(), End: e.End.UnixNano(), Duration: e.Parsed.DurationNanos, Before: e.Start.UnixNano(), Counters: e.Counters}
+				if e.before != nil {
+					of.Before = e.before.Start.UnixNano()
+				}
+				sl.grown += of.Grown(e.Kind, e.Parsed.SampleTypes)
 			}
 			i, ok := used[sl]
 			if !ok {
