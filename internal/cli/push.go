@@ -27,7 +27,8 @@ import (
 const pushHelp = `Share a recording by a link, or send profiles to a hone server.
 
 With --service, hone sends the profiles of the files to the store of the server, as profiles of that
-service. A profile that was sent before is not stored twice.
+service. A profile that was sent before is not stored twice. If several processes run at the same
+time, give each its own label: --label instance=NAME.
 
 Without --service, hone puts a recording on the shelf of the server and prints a link. The link
 opens in a browser, and every command takes it like a file. It works for 90 days, unless --expires

@@ -547,6 +547,9 @@ func TestServicesMeans(t *testing.T) {
 	for i := range 4 {
 		heap("deltas", "a", time.Duration(50-10*i)*time.Second, 10e6, 7e6)
 	}
+	for i := range 20 { // two processes without labels of their own
+		heap("same", "", time.Duration(50-2*i)*time.Second, int64(5-4*(i%2))*1e6+int64(i), 7e6)
+	}
 	check := func(when string) {
 		t.Helper()
 		var costs Costs
@@ -564,7 +567,7 @@ func TestServicesMeans(t *testing.T) {
 		if len(want) > 0 {
 			t.Errorf("%s, these services are missing: %v", when, want)
 		}
-		for _, service := range []string{"uneven", "replaced"} {
+		for _, service := range []string{"uneven", "replaced", "same"} {
 			at, err := store.ParseRef(service+"@-1h", b.now)
 			if err != nil {
 				t.Fatal(err)
@@ -575,6 +578,9 @@ func TestServicesMeans(t *testing.T) {
 			}
 			if n := out.manifest.Fleet["heap"].Processes; n != 1 {
 				t.Errorf("%s, the recording of %s counts %v processes, want 1", when, service, n)
+			}
+			if shared := out.manifest.Fleet["heap"].Shared; (shared != nil) != (service == "same") {
+				t.Errorf("%s, several processes seem to send the profiles of %s: %v", when, service, shared)
 			}
 		}
 	}

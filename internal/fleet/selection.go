@@ -67,6 +67,7 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 			totals, at, err := s.even(ctx, q, fleetview.LoadStep(q.From, q.To))
 			totals = slices.DeleteFunc(totals, func(l store.Line) bool { return !merged[i].Has(kind, l.Types) })
 			loads[i], failed[i] = fleetview.Load(totals, merged[i], at), err
+			loads[i].Shared = merged[i].Shared
 		})
 	}
 	all.Wait()

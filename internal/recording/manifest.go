@@ -65,6 +65,7 @@ type Load struct {
 	Seen      time.Duration `json:"seen_ns"`         // of the time, in which there were profiles
 	Notes     []string      `json:"notes,omitempty"` // doubts, such as that some of the profiles are left out
 	Sums      *store.Sums   `json:"sums,omitempty"`  // that are of more than the time
+	Shared    *store.Shared `json:"shared,omitempty"`
 }
 
 // PerSecond returns what all processes together did in a second, of what their profiles count: nanoseconds of CPU for one.

@@ -253,6 +253,9 @@ func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Re
 			if load.Sums != nil {
 				p = p.WithNote(load.Sums.String())
 			}
+			if load.Shared != nil {
+				p = p.WithNote(load.Shared.String())
+			}
 		}
 		return p, nil
 	})

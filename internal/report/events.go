@@ -66,6 +66,7 @@ type Event struct {
 	MemoryLimit int64  `json:"memory_limit,omitempty"`
 	Times       int    `json:"times,omitempty"`  // number of times, if more than one
 	Likely      bool   `json:"likely,omitempty"` // that it ran out of memory is likely, but nobody has said so
+	Shared      bool   `json:"shared,omitempty"` // it seems to be several processes that send with the same labels, and none of them was restarted
 
 	Recording string `json:"recording,omitempty"`
 }
@@ -92,6 +93,9 @@ func (e *Event) Text() string {
 		text = e.rule()
 	case "restart":
 		text = e.process() + " was restarted" + e.times() + e.memory()
+		if e.Shared {
+			text = e.process() + " seems to be several that send profiles with the same labels: give each a label instance"
+		}
 	case "oom":
 		text = e.process() + " was killed" + e.times() + " because it ran out of memory" + e.memory()
 		if e.Likely {

@@ -268,6 +268,7 @@ type Merged struct {
 	First    time.Time
 	Last     time.Time
 	Damage   []error // errors about profiles that could not be read and are missing
+	Shared   *Shared // labels that several processes seem to have; nil if there are none, and for Sum
 }
 
 // A Line is totals over time, of profiles with the same sample types and the same values of the labels in the question.

@@ -55,7 +55,7 @@ func (e *Event) facts() report.Event {
 		r.Version = e.Labels.Get("version")
 	}
 	if p := e.Process; p != nil {
-		r.Instance, r.Memory, r.MemoryLimit, r.Times, r.Likely = p.Instance, p.Memory, p.Limit, p.Times, p.Likely
+		r.Instance, r.Memory, r.MemoryLimit, r.Times, r.Likely, r.Shared = p.Instance, p.Memory, p.Limit, p.Times, p.Likely, p.Shared
 	}
 	if c := e.Capture; c != nil {
 		r.Recording, r.Failed = c.Recording, c.Failed
@@ -126,6 +126,8 @@ func (e *Event) next(now time.Time) (hint.Command, bool) {
 			verb = verb.With("metric", "inuse_space")
 		}
 		return verb, true
+	case e.Process != nil && e.Process.Shared:
+		return hint.Command{}, false
 	case e.Kind == Restarted, e.Kind == Killed:
 		var only []store.Matcher
 		if e.Process != nil && e.Process.Instance != "" {

@@ -26,6 +26,8 @@ type stream struct {
 	build     string
 	event     string    // ID of the last restart
 	restarted time.Time // when it was
+	totals    []int64   // what was allocated, in the last profiles, the newest last
+	shared    bool      // several processes seem to send these profiles
 }
 
 const (
@@ -35,7 +37,9 @@ const (
 	mostStreams = 50_000
 	streamLife  = 2 * time.Hour // without a profile
 	inuseKept   = 10
+	totalsKept  = 32
 	sameEvent   = 30 * time.Minute // restarts that follow each other within it are one event
+	sameShared  = 24 * time.Hour   // in which labels that several processes have are one event
 	mostDaily   = 200              // restarts that become events, of a tenant
 	beforePin   = 10 * time.Minute
 	notEnforced = 1.1 // of a memory limit, which the heap of a process only comes to if nobody enforces the limit; estimates vary a little
@@ -104,6 +108,16 @@ func (w *Watcher) heap(ctx context.Context, tenant string, e *store.Entry, now t
 	if len(s.inuse) > inuseKept {
 		s.inuse = slices.Delete(s.inuse, 0, 1)
 	}
+	if s.totals = append(s.totals, s.allocated); len(s.totals) > totalsKept {
+		s.totals = slices.Delete(s.totals, 0, 1)
+	}
+	if !s.shared && store.AreShared(s.totals) {
+		s.shared = true
+		return w.sharedBy(tenant, e, labels, &was, now)
+	}
+	if s.shared {
+		return nil // they seem to be restarted all the time
+	}
 	if !fell || was.build != build || e.Start.Sub(was.start) > store.Baseline {
 		return nil
 	}
@@ -149,12 +163,32 @@ func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels 
 			e.Process = &p
 		})
 	}
+	before, _ := w.opt.Events.List(event.Filter{Tenant: tenant, Service: service, Kinds: []event.Kind{event.Restarted}, From: now.Add(-sameShared)})
+	if slices.ContainsFunc(before, func(e event.Event) bool {
+		return e.Process != nil && e.Process.Shared && slices.Equal(e.Labels, labels)
+	}) {
+		is.shared = true
+		return nil
+	}
 	id := idOf("restart", tenant, service, labels.String(), is.start.UTC().Format(time.RFC3339Nano))
 	is.event, is.restarted = id, is.start
 	if w.opt.Events.Get(tenant, id) != nil || !w.today.more(keyOf("restarts", tenant), now, mostDaily) {
 		return nil
 	}
 	return w.note(ctx, event.Event{ID: id, Tenant: tenant, Kind: kind, Service: service, Labels: labels, Time: is.start, Noticed: now, Process: process})
+}
+
+// sharedBy notes that several processes seem to send profiles with the same labels. What was noted as a restart was none.
+func (w *Watcher) sharedBy(tenant string, e *store.Entry, labels store.Labels, was *stream, now time.Time) error {
+	process := event.Process{Instance: event.ProcessOf(labels), Shared: true}
+	if was.event != "" {
+		return w.opt.Events.Update(tenant, was.event, func(e *event.Event) { e.Kind, e.Process, e.Ended = event.Restarted, &process, time.Time{} })
+	}
+	id := idOf("shared", tenant, e.Service, labels.String())
+	if w.opt.Events.Get(tenant, id) != nil || !w.today.more(keyOf("restarts", tenant), now, mostDaily) {
+		return nil
+	}
+	return w.opt.Events.Add(event.Event{ID: id, Tenant: tenant, Kind: event.Restarted, Service: e.Service, Labels: labels, Time: e.Start, Noticed: now, Process: &process})
 }
 
 // note adds an event of a process, and pins what is known of the process before it.

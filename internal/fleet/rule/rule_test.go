@@ -364,6 +364,28 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
+// Processes that send with the same labels seem to be one that is restarted all the time.
+func TestSharedLabels(t *testing.T) {
+	b := newBench(t, "", Options{})
+	for n := range int64(40) {
+		b.add("heap", map[string]string{"version": "v1"}, map[string][]int64{"main.f": heap(5000-4000*(n%2)+n, 10<<20)})
+		b.add("heap", map[string]string{"version": "v2", "instance": "a"}, map[string][]int64{"main.f": heap(1000+n, 10<<20)})
+		b.minute()
+	}
+	b.want("0 a process of api seems to be several that send profiles with the same labels: give each a label instance")
+	again := New(nil, b.opt)
+	for n := range int64(4) {
+		b.add("heap", map[string]string{"version": "v1"}, map[string][]int64{"main.f": heap(5000-4000*(n%2)+n+40, 10<<20)})
+		if err := again.restarts(context.Background(), b.now); err != nil {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(time.Minute)
+	}
+	if got := b.events(); strings.Contains(got, "\n") {
+		t.Errorf("a server that looks again finds:\n%s", got)
+	}
+}
+
 // What somebody tells of and what was seen are one event.
 func TestTold(t *testing.T) {
 	b := newBench(t, "", Options{})

@@ -134,8 +134,26 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	out.Profile, out.Damage = made, append(out.Damage, damage...)
 	if q.Fold == store.Natural {
 		out.Profile = store.DivideLevels(q.Kind, out.Profile, func() int { return store.Rounds(times) })
+		out.Shared = sharedBy(held)
 	}
 	return out, nil
+}
+
+// sharedBy returns the labels of streams that look like those of several processes.
+func sharedBy(rows []*row) (out *store.Shared) {
+	var totals []int64
+	for i, r := range rows {
+		if k := store.CounterOf(r.kind, r.types); k >= 0 && r.counters {
+			totals = append(totals, r.total(k))
+		}
+		if i == len(rows)-1 || rows[i+1].stream != r.stream {
+			if store.AreShared(totals) {
+				out = store.AddShared(out, r.service, r.labels.With(r.row))
+			}
+			totals = totals[:0]
+		}
+	}
+	return out
 }
 
 // merge adds up profiles.

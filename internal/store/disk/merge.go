@@ -52,6 +52,9 @@ func (a *answer) mergeOf(ctx context.Context, streams [][]*found, common *store.
 		}
 	}
 	out.First, out.Last = fromNano(first), fromNano(last)
+	if a.Fold == store.Natural {
+		out.Shared = shared(streams)
+	}
 	var sums []*profile.Profile
 	groups := a.byShape()
 	levels := 1 // what they are divided by
@@ -156,6 +159,26 @@ func withBuild(p *profile.Profile, streams [][]*found) *profile.Profile {
 		return p
 	}
 	return p.WithTables(t)
+}
+
+// shared returns the labels of streams that look like those of several processes.
+func shared(streams [][]*found) (out *store.Shared) {
+	for _, s := range streams {
+		k := store.CounterOf(s[0].part.kind, s[0].part.types())
+		if k < 0 {
+			continue
+		}
+		var totals []int64
+		for _, f := range s {
+			if f.counters() && !f.part.rolled {
+				totals = append(totals, f.totals[k])
+			}
+		}
+		if store.AreShared(totals) {
+			out = store.AddShared(out, s[0].part.Service, s[0].labels())
+		}
+	}
+	return out
 }
 
 // hasLevels reports whether a type of a kind of profiles is a level.

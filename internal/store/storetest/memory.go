@@ -214,9 +214,30 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	out.Streams = len(streams)
 	if q.Fold == store.Natural {
 		p = store.DivideLevels(q.Kind, p, func() int { return rounds(streams) })
+		out.Shared = shared(streams)
 	}
 	out.Profile = timed(p, out.First)
 	return out, nil
+}
+
+// shared returns the labels of streams that look like those of several processes.
+func shared(streams [][]entry) (out *store.Shared) {
+	for _, s := range streams {
+		k := store.CounterOf(s[0].Kind, s[0].Parsed.SampleTypes)
+		if k < 0 {
+			continue
+		}
+		var totals []int64
+		for _, e := range s {
+			if e.Counters {
+				totals = append(totals, total(e.Parsed, k))
+			}
+		}
+		if store.AreShared(totals) {
+			out = store.AddShared(out, s[0].Service, s[0].Labels.With(s[0].Row))
+		}
+	}
+	return out
 }
 
 // timed returns p with the time that the store has, which is not the sender's if that one's clock was wrong.

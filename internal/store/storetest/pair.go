@@ -209,7 +209,8 @@ func facts(m *store.Merged) string {
 		Period            int64
 		Time, Duration    int64
 		Damage            []error
-	}{m.Profiles, m.Streams, m.First, m.Last, h.SampleTypes, h.DefaultType, h.PeriodType, h.Period, h.TimeNanos, h.DurationNanos, m.Damage})
+		Shared            *store.Shared
+	}{m.Profiles, m.Streams, m.First, m.Last, h.SampleTypes, h.DefaultType, h.PeriodType, h.Period, h.TimeNanos, h.DurationNanos, m.Damage, m.Shared})
 }
 
 func text(v any) string {

@@ -64,3 +64,26 @@ func restarts(t *testing.T, open func(*testing.T, func() time.Time) store.Store)
 		}
 	}
 }
+
+// sharedLabels asks about two processes that send with the same labels, and about two with their own.
+func sharedLabels(t *testing.T, open func(*testing.T, func() time.Time) store.Store) {
+	day := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
+	p := newPair(t, open, func() time.Time { return day.Add(time.Hour) })
+	h := profile.Header{SampleTypes: []profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}}
+	for service, pods := range map[string][2]string{"same": {"", ""}, "own": {"a", "b"}} {
+		var all []*store.Upload
+		for i := range 24 {
+			b := profile.NewBuilder(h)
+			b.Add(nil, 0, []int64{int64(1000 - 900*(i%2) + i), 100})
+			at := day.Add(time.Duration(i) * 30 * time.Second)
+			all = append(all, &store.Upload{Service: service, Kind: "heap", Row: store.NewLabels(store.Label{Name: "pod", Value: pods[i%2]}), Start: at, End: at, Counters: true, Raw: written(t, b)})
+		}
+		p.add("main", all...)
+		q := store.Query{Tenant: "main", Selector: store.Service(service), Kind: "heap", From: day, To: day.Add(time.Hour)}
+		p.ask(service, q)
+		merged, err := p.got.Merge(context.Background(), q)
+		if err != nil || (merged.Shared != nil) != (service == "same") {
+			t.Errorf("%s: %+v, %v", service, merged.Shared, err)
+		}
+	}
+}

@@ -326,6 +326,7 @@ export interface EventProcess {
   limit?: number;
   times?: number;
   likely?: boolean;
+  shared?: boolean;
 }
 
 export interface EventRule {

@@ -44,6 +44,7 @@ export function titleOf(e: FleetEvent): string {
   }
   if (e.kind === "oom" && process?.likely) return `${process.instance || "a process"} was restarted, probably for want of memory`;
   if (e.kind === "oom") return `${process?.instance ?? "a process"} was killed for want of memory`;
+  if (process?.shared) return `${process.instance || "a process"} seems to be several that send profiles with the same labels: give each a label instance`;
   if (e.kind === "restart") return `${process?.instance ?? "a process"} was restarted`;
   if (capture) return capture.failed ? `no capture: ${capture.failed}` : `a recording of ${e.labels?.instance ?? "a process"} was taken`;
   return e.kind;
