@@ -280,13 +280,13 @@ type Line struct {
 
 // A Point is the totals of one step. Steps without profiles have no Point.
 type Point struct {
-	Time     time.Time // start of the step
-	Values   []int64   // by sample type
-	Profiles int
-	Streams  int           // number of streams with profiles
-	Rounds   int           // how often these were sampled: there were Profiles / Rounds of them at the same time, on average
-	Covered  time.Duration // sum of the durations of the profiles
-	Grown    time.Duration // sum of Stretch.Grown of the profiles, for Natural
+	Time      time.Time // start of the step
+	Values    []int64   // by sample type
+	Profiles  int
+	Streams   int           // number of streams with profiles
+	Processes float64       // at the same time, on average
+	Covered   time.Duration // sum of the durations of the profiles
+	Grown     time.Duration // sum of Stretch.Grown of the profiles, for Natural
 }
 
 // TypeNames lists the names of sample types.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,29 +137,72 @@ func TestRefNow(t *testing.T) {
 	}
 }
 
-func TestRounds(t *testing.T) {
-	every := func(from, n, step int) (out []int64) {
+func TestWeigh(t *testing.T) {
+	every := func(from, n, step int) (out []Sample) {
 		for i := range n {
-			out = append(out, int64(from+i*step))
+			out = append(out, Sample{At: int64(from + i*step), Rounds: 1, Profiles: 1})
 		}
 		return out
 	}
+	join := func(all ...[]Sample) (out []Sample) { return slices.Concat(all...) }
+	sum := func(from, each, rounds, processes int) []Sample {
+		return []Sample{{At: int64(from), Hold: int64(each), Rounds: rounds, Profiles: rounds * processes}}
+	}
 	for name, c := range map[string]struct {
-		streams [][]int64
-		want    int
+		streams [][]Sample
+		units   int       // 0 if the weights differ
+		shares  []float64 // what each stream counts for, of one process all of the time
 	}{
-		"nothing":              {nil, 1},
-		"one process":          {[][]int64{every(0, 60, 100)}, 60},
-		"ten at the same time": {[][]int64{every(0, 60, 100), every(3, 60, 100), every(7, 60, 100)}, 60},
-		"taking turns":         {[][]int64{every(0, 2, 100), every(25, 2, 100), every(50, 2, 100), every(75, 2, 100)}, 2},
-		"replaced, with turns": {[][]int64{every(0, 4, 100), every(75, 2, 100), every(290, 2, 100)}, 4},
-		"one after the other":  {[][]int64{every(0, 30, 100), every(3000, 30, 100)}, 60},
-		"once each":            {[][]int64{{1}, {2}, {3}}, 1},
-		"with a pause":         {[][]int64{append(every(0, 10, 100), every(100000, 10, 100)...), every(5, 10, 100)}, 20},
+		"nothing":              {nil, 1, nil},
+		"one process":          {[][]Sample{every(0, 60, 100)}, 60, []float64{1}},
+		"at the same time":     {[][]Sample{every(0, 60, 100), every(3, 60, 100), every(7, 60, 100)}, 60, []float64{1, 1, 1}},
+		"taking turns":         {[][]Sample{every(0, 2, 100), every(25, 2, 100), every(50, 2, 100), every(75, 2, 100)}, 2, []float64{1, 1, 1, 1}},
+		"replaced, with turns": {[][]Sample{every(0, 4, 100), every(75, 2, 100), every(290, 2, 100)}, 4, []float64{1, 0.5, 0.5}},
+		"one after the other":  {[][]Sample{every(0, 30, 100), every(3000, 30, 100)}, 60, []float64{0.5, 0.5}},
+		"once each":            {[][]Sample{{{At: 1, Rounds: 1, Profiles: 1}}, {{At: 2, Rounds: 1, Profiles: 1}}}, 1, []float64{1, 1}},
+		"with a pause":         {[][]Sample{join(every(0, 10, 100), every(100000, 10, 100)), every(5, 10, 100)}, 20, []float64{1, 0.5}},
+		"one more often":       {[][]Sample{every(0, 360, 100), every(300, 60, 600)}, 0, []float64{1, 1}},
+		"with one profile":     {[][]Sample{every(0, 60, 100), every(3000, 1, 100)}, 60, []float64{1, 1. / 60}},
+		"sums side by side":    {[][]Sample{sum(0, 100, 36, 2), sum(20, 100, 36, 3)}, 36, []float64{1, 1}},
+		"sums and profiles":    {[][]Sample{sum(0, 100, 36, 2), every(3600, 36, 100)}, 72, []float64{0.5, 0.5}},
+		"sums sampled apart":   {[][]Sample{sum(0, 100, 36, 1), sum(0, 600, 6, 1)}, 0, []float64{1, 1}},
 	} {
-		if got := Rounds(c.streams); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
+		Hold(c.streams)
+		w := Weigh(c.streams, 0)
+		if (w.Of == nil) != (c.units > 0) || c.units > 0 && w.Units != c.units {
+			t.Errorf("%s: %d units, want %d; weights %v", name, w.Units, c.units, w.Of)
 		}
+		processes := 0.0
+		for i, s := range c.streams {
+			got := 0.0
+			for j := range s {
+				got += float64(w.Weight(i, j)) * float64(s[j].Rounds) / float64(w.Units)
+				processes += float64(w.Weight(i, j)) * float64(s[j].Profiles) / float64(w.Units)
+			}
+			if math.Abs(got-c.shares[i]) > 0.001 {
+				t.Errorf("%s: stream %d counts for %.4f, want %.4f", name, i, got, c.shares[i])
+			}
+		}
+		if math.Abs(processes-w.Processes) > 1e-9 {
+			t.Errorf("%s: %v processes, want %v", name, w.Processes, processes)
+		}
+	}
+	// A process is sampled every 10 s for half of the time, then every five minutes.
+	slower := [][]Sample{join(every(0, 180, 10), every(1800, 6, 300))}
+	Hold(slower)
+	w := Weigh(slower, 0)
+	mean := 0.0
+	for j := range slower[0] {
+		mean += float64(w.Weight(0, j)) * map[bool]float64{true: 100, false: 500}[j < 180] / float64(w.Units)
+	}
+	if math.Abs(mean-300) > 0.5 || w.Covered != 3600 {
+		t.Errorf("the mean of 100 and 500 is %v, in %d seconds", mean, w.Covered)
+	}
+	// In a step of a minute, a process that is sampled every five minutes stands for no more than the step.
+	step := [][]Sample{every(0, 6, 10), {{At: 20, Hold: 300, Rounds: 1, Profiles: 1}}}
+	Hold(step)
+	if w := Weigh(step, 60); math.Abs(w.Processes-2) > 0.001 {
+		t.Errorf("%v processes in a step, want 2", w.Processes)
 	}
 }
 

@@ -236,37 +236,6 @@ func CheckKind(kind string, types []profile.ValueType) error {
 // after a long gap, has counted for an unknown time, so its counters are ignored.
 const Baseline = time.Hour
 
-// Rounds returns how often processes were sampled, given the times of their snapshots in nanoseconds, sorted in each stream. The sum of levels
-// divided by the rounds is the mean over the time in which there were processes. A process that another one replaces counts once. Since processes are
-// sampled in turn, the time from the first to the last snapshot has up to one round more than each process had, so it counts only complete rounds.
-func Rounds(streams [][]int64) int {
-	var gaps, all []int64
-	most := 0
-	for _, s := range streams {
-		for i := 1; i < len(s); i++ {
-			gaps = append(gaps, s[i]-s[i-1])
-		}
-		all = append(all, s...)
-		most = max(most, len(s))
-	}
-	if len(streams) <= 1 || len(gaps) == 0 {
-		return max(1, most)
-	}
-	slices.Sort(gaps)
-	slices.Sort(all)
-	gap := max(gaps[len(gaps)/2], 1)
-	var covered, end int64
-	for i, t := range all {
-		from := t
-		if i > 0 {
-			from = max(t, end)
-		}
-		end = t + gap
-		covered += end - from
-	}
-	return max(most, int((covered+gap/100)/gap))
-}
-
 // PerRound divides a sum of levels by the number of rounds, rounding half away from zero.
 func PerRound(sum int64, rounds int) int64 {
 	n := int64(rounds)

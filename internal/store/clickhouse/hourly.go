@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ func (s *Store) fromTable(ctx context.Context, q *store.Query, p *part, rows []*
 		keys uint32
 	}
 	want := map[group]facts{}
+	weights := map[group]*weighed{}
 	of := func(r *row) group {
 		return group{r.service, r.start / int64(time.Second) / seconds * seconds, r.series}
 	}
@@ -54,6 +56,10 @@ func (s *Store) fromTable(ctx context.Context, q *store.Query, p *part, rows []*
 		if p.all[r] {
 			f := want[of(r)]
 			want[of(r)] = facts{f.n + r.rows, f.keys + uint32(r.key)*uint32(r.rows)}
+			if weights[of(r)] == nil {
+				weights[of(r)] = &weighed{}
+			}
+			weights[of(r)].add(r.weight)
 		}
 	}
 	from, to := rows[0].start/int64(time.Second)/seconds*seconds, rows[len(rows)-1].start/int64(time.Second)/seconds*seconds
@@ -66,20 +72,43 @@ func (s *Store) fromTable(ctx context.Context, q *store.Query, p *part, rows []*
 	if err != nil {
 		return nil, err
 	}
+	levels := p.natural && hasLevels(p.kind, p.types)
+	gone := int64(math.MinInt64) // samples before it may have expired
+	if s.layout.Keep > 0 {
+		gone = s.now().Add(-s.layout.Keep).Unix()
+	}
 	good := map[group]bool{}
 	var only []string
+	byWeight := map[int64][]string{}
 	for i := range series {
 		g := group{services[i], times[i], series[i]}
 		if f, ok := want[g]; ok && (f == facts{n[i], uint32(keys[i])}) {
+			w := weights[g]
+			if levels && w.least != w.most && g.at >= gone {
+				continue // its samples tell what each profile counts for; where they have expired, all count the same
+			}
 			good[g] = true
-			only = append(only, fmt.Sprintf("(%s,%d,%d)", quote(g.service), g.at, g.series))
+			text := fmt.Sprintf("(%s,%d,%d)", quote(g.service), g.at, g.series)
+			only, byWeight[w.mean()] = append(only, text), append(byWeight[w.mean()], text)
 		}
 	}
 	if len(only) == 0 {
 		return rows, nil
 	}
-	if condition += fmt.Sprintf(" AND (service, toInt64(toUnixTimestamp(%s)), series) IN (%s)", column, strings.Join(only, ",")); len(condition) > maxQuery/2 {
+	groups := fmt.Sprintf("(service, toInt64(toUnixTimestamp(%s)), series) IN ", column)
+	if condition += " AND " + groups + "(" + strings.Join(only, ",") + ")"; len(condition) > maxQuery/4 {
 		return rows, nil
+	}
+	weight := ""
+	for i, w := range sortedKeys(byWeight) {
+		switch {
+		case len(byWeight) == 1:
+			weight = fmt.Sprintf("toInt64(%d)", w)
+		case i == len(byWeight)-1:
+			weight = "multiIf(" + weight + fmt.Sprintf("toInt64(%d))", w)
+		default:
+			weight += groups + "(" + strings.Join(byWeight[w], ",") + fmt.Sprintf("), toInt64(%d), ", w)
+		}
 	}
 	// Counters are not for these tables: of most profiles nothing is added. They are left to the samples of the few that count.
 	var columns []string
@@ -91,7 +120,11 @@ func (s *Store) fromTable(ctx context.Context, q *store.Query, p *part, rows []*
 	into := []any{&services, &stacks, &sets, &n, &keys}
 	for k := range values {
 		if p.takes(k) {
-			columns = append(columns, fmt.Sprintf("sum(v%d)", k))
+			value := fmt.Sprintf("v%d", k)
+			if p.isLevel(k) && weight != "toInt64(1)" {
+				value += " * " + weight
+			}
+			columns = append(columns, "sum("+value+")")
 			into = append(into, &values[k])
 		} else {
 			counters = true
@@ -136,6 +169,20 @@ func (s *Store) fromTable(ctx context.Context, q *store.Query, p *part, rows []*
 	}
 	return rest, nil
 }
+
+// A weighed is the weights of profiles.
+type weighed struct{ least, most, sum, n int64 }
+
+func (w *weighed) add(weight int64) {
+	if w.n == 0 {
+		w.least, w.most = weight, weight
+	}
+	w.least, w.most = min(w.least, weight), max(w.most, weight)
+	w.sum += weight
+	w.n++
+}
+
+func (w *weighed) mean() int64 { return (w.sum + w.n/2) / w.n }
 
 // takes reports whether value k is added up as it is for all profiles.
 func (p *part) takes(k int) bool {

@@ -22,6 +22,7 @@ type part struct {
 	// say: of profiles that follow each other, only the last one and the one before the first count.
 	all, plus, minus map[*row]bool
 	counters         bool // it has such values
+	natural          bool // levels are weighed
 	kind             string
 }
 
@@ -36,7 +37,7 @@ func parts(rows []*row, fold store.Fold) []*part {
 		if i < 0 {
 			i = len(out)
 			out = append(out, &part{
-				types: r.types, period: r.head.PeriodType, kind: r.kind, all: map[*row]bool{}, plus: map[*row]bool{}, minus: map[*row]bool{},
+				types: r.types, period: r.head.PeriodType, kind: r.kind, natural: fold == store.Natural, all: map[*row]bool{}, plus: map[*row]bool{}, minus: map[*row]bool{},
 			})
 		}
 		p := out[i]
@@ -117,8 +118,19 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 		first, last = min(first, r.start), max(last, r.start)
 	}
 	out.First, out.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
-	times := streamsOf(held)
-	out.Streams = len(times)
+	samples := samplesOf(held)
+	out.Streams = len(samples)
+	var levels store.Weights
+	if q.Fold == store.Natural && hasLevels(held[0].kind, held[0].types) {
+		levels = store.Weigh(samples, int64(q.To.Sub(q.From)))
+		n := 0
+		for i, s := range samples {
+			for j := range s {
+				held[n].weight = levels.Weight(i, j)
+				n++
+			}
+		}
+	}
 
 	made, damage, err := s.merge(ctx, &q, rows, common)
 	if err == nil && q.Fold == store.Natural && store.Shrunk(q.Kind, made) {
@@ -133,7 +145,7 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	}
 	out.Profile, out.Damage = made, append(out.Damage, damage...)
 	if q.Fold == store.Natural {
-		out.Profile = store.DivideLevels(q.Kind, out.Profile, func() int { return store.Rounds(times) })
+		out.Profile = store.DivideLevels(q.Kind, out.Profile, func() int { return levels.Units })
 		out.Shared = sharedBy(held)
 	}
 	return out, nil
@@ -301,6 +313,7 @@ func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, pin string, 
 		}
 		return "sumIf(" + value + ", key IN " + list(of) + ")"
 	}
+	by := weightOfKeys(rows)
 	var columns []string
 	var into []any
 	sums := make([][]int64, min(len(p.types), columnsOfValues))
@@ -310,6 +323,9 @@ func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, pin string, 
 	into = append(into, &services, &stacks, &sets, &counts)
 	for k := range sums {
 		value := fmt.Sprintf("v%d", k)
+		if p.isLevel(k) && by != "1" {
+			value += " * " + by
+		}
 		if !p.takes(k) {
 			columns = append(columns, sum(value, plus)+" - "+sum(value, minus))
 		} else {
@@ -319,8 +335,20 @@ func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, pin string, 
 	}
 	var more, moreMinus, morePlus [][]int64
 	if len(p.types) > columnsOfValues {
+		more := "more"
+		if by != "1" {
+			var levels []uint64
+			for k := columnsOfValues; k < len(p.types); k++ {
+				if p.isLevel(k) {
+					levels = append(levels, uint64(k-columnsOfValues+1))
+				}
+			}
+			if len(levels) > 0 {
+				more = fmt.Sprintf("arrayMap((x, i) -> if(i IN %s, x * %s, x), more, arrayEnumerate(more))", list(levels), by)
+			}
+		}
 		each := func(of []uint64) string {
-			return "sumForEachIf(more, key IN " + list(append(of, 0)) + ")" // a list must not be empty
+			return "sumForEachIf(" + more + ", key IN " + list(append(of, 0)) + ")" // a list must not be empty
 		}
 		columns = append(columns, each(whole), each(plus), each(minus))
 		into = append(into, &more, &morePlus, &moreMinus)
@@ -354,6 +382,34 @@ func (s *Store) addUp(ctx context.Context, q *store.Query, p *part, pin string, 
 		}
 	}
 	return nil
+}
+
+// hasLevels reports whether a type of a kind of profiles is a level.
+func hasLevels(kind string, types []profile.ValueType) bool {
+	return slices.ContainsFunc(types, func(t profile.ValueType) bool { return store.NatureOf(kind, t.Type, false) == store.Level })
+}
+
+// isLevel reports whether value k is weighed.
+func (p *part) isLevel(k int) bool {
+	return p.natural && store.NatureOf(p.kind, p.types[k].Type, false) == store.Level
+}
+
+// weightOfKeys returns the weight of a sample by its key, as a number or an expression.
+func weightOfKeys(rows []*row) string {
+	var keys, weights []uint64
+	same := true
+	for _, r := range rows {
+		keys, weights = append(keys, r.key), append(weights, uint64(r.weight))
+		same = same && r.weight == rows[0].weight
+	}
+	if same {
+		return fmt.Sprint(rows[0].weight)
+	}
+	array := func(numbers []uint64) string {
+		text := list(numbers)
+		return "[" + text[1:len(text)-1] + "]"
+	}
+	return "transform(key, " + array(keys) + ", arrayMap(w -> toInt64(w), " + array(weights) + "), toInt64(1))"
 }
 
 // at returns a value of an array, which is shorter when no sample had more.

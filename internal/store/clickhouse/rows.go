@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -27,9 +26,10 @@ type row struct {
 	totals   []int64
 	pin      string // that has its samples; "" is that they are where those of all profiles are
 
-	holds  bool // it is in the time that was asked for
-	before *row // that its counters are compared with; nil when there is none
-	fell   bool // a stack has counted less than in before; see findRestarts
+	holds  bool  // it is in the time that was asked for
+	before *row  // that its counters are compared with; nil when there is none
+	weight int64 // of its levels
+	fell   bool  // a stack has counted less than in before; see findRestarts
 }
 
 // maxProfiles is how many profiles an answer is made of at most.
@@ -117,6 +117,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 			continue // it came in just now
 		}
 		all = append(all, row{
+			weight: 1,
 			stream: st, id: ids[i], start: starts[i], end: ends[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
 			duration: durations[i], counters: counters[i] != 0, totals: totals[i], pin: pins[i],
 			holds: first <= starts[i] && starts[i] < last && !baselines[ids[i]],
@@ -142,15 +143,16 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 	return out, nil
 }
 
-// streamsOf returns the times of profiles by stream.
-func streamsOf(rows []*row) (times [][]int64) {
+// samplesOf returns profiles as samples by stream, of which it is known how long they stand for what their processes held.
+func samplesOf(rows []*row) (streams [][]store.Sample) {
 	for i, r := range rows {
 		if i == 0 || rows[i-1].stream != r.stream {
-			times = append(times, nil)
+			streams = append(streams, nil)
 		}
-		times[len(times)-1] = append(times[len(times)-1], r.start)
+		streams[len(streams)-1] = append(streams[len(streams)-1], store.Sample{At: r.start, Rounds: 1, Profiles: 1})
 	}
-	return times
+	store.Hold(streams)
+	return streams
 }
 
 // isCounter reports whether value k of a profile counts since its process began.
@@ -213,7 +215,9 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	rows = slices.DeleteFunc(rows, func(r *row) bool { return !r.holds })
 	type slot struct {
 		values  []int64
-		rows    []*row
+		rows    [][]*row // by stream
+		samples [][]store.Sample
+		n       int
 		covered time.Duration
 		grown   time.Duration
 	}
@@ -225,9 +229,11 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	lines := map[string]*line{}
 	var last *stream
 	var l *line
-	for _, r := range rows {
+	var of *slot
+	samples := slices.Concat(samplesOf(rows)...)
+	for i, r := range rows {
 		if r.stream != last {
-			last = r.stream
+			last, of = r.stream, nil
 			var group store.Labels
 			for _, name := range by {
 				group = append(group, store.Label{Name: name, Value: r.label(name)})
@@ -248,14 +254,20 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 		for k := range sl.values {
 			sl.values[k] += r.grown(k, q.Fold)
 		}
-		sl.rows = append(sl.rows, r)
+		if sl != of {
+			sl.rows, sl.samples = append(sl.rows, nil), append(sl.samples, nil)
+			of = sl
+		}
+		n := len(sl.rows) - 1
+		sl.rows[n], sl.samples[n] = append(sl.rows[n], r), append(sl.samples[n], samples[i])
+		sl.n++
 		sl.covered += time.Duration(r.duration)
 		if q.Fold == store.Natural {
-			of := store.Stretch{Start: r.start, End: r.end, Duration: r.duration, Before: r.start, Counters: r.counters}
+			grew := store.Stretch{Start: r.start, End: r.end, Duration: r.duration, Before: r.start, Counters: r.counters}
 			if r.before != nil {
-				of.Before = r.before.start
+				grew.Before = r.before.start
 			}
-			sl.grown += of.Grown(r.kind, r.types)
+			sl.grown += grew.Grown(r.kind, r.types)
 		}
 	}
 	var out []store.Line
@@ -263,28 +275,22 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 		l := lines[key]
 		for _, at := range sortedKeys(l.slots) {
 			sl := l.slots[at]
-			streams := streamsOf(sl.rows)
-			rounds := store.Rounds(streams)
+			w := store.Weigh(sl.samples, int64(step))
 			if q.Fold == store.Natural {
-				perRound(l.kind, l.Types, sl.values, rounds)
+				for k, t := range l.Types {
+					if store.NatureOf(l.kind, t.Type, false) == store.Level {
+						sl.values[k] = w.Mean(func(i, j int) int64 { return sl.rows[i][j].total(k) })
+					}
+				}
 			}
 			l.Points = append(l.Points, store.Point{
-				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: len(sl.rows), Streams: len(streams), Rounds: rounds,
+				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.rows), Processes: w.Processes,
 				Covered: sl.covered, Grown: sl.grown,
 			})
 		}
 		out = append(out, l.Line)
 	}
 	return out, nil
-}
-
-// perRound divides those of values that are levels.
-func perRound(kind string, types []profile.ValueType, values []int64, rounds int) {
-	for k, t := range types {
-		if store.NatureOf(kind, t.Type, false) == store.Level {
-			values[k] = store.PerRound(values[k], rounds)
-		}
-	}
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {

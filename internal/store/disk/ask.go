@@ -165,6 +165,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 	type slot struct {
 		values  []int64
 		streams [][]*found
+		samples [][]store.Sample
 		n       int
 		covered time.Duration
 		grown   time.Duration
@@ -175,7 +176,8 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 		slots map[int64]*slot
 	}
 	lines := map[string]*line{}
-	for _, list := range streams {
+	samples := samplesOf(streams)
+	for i, list := range streams {
 		f := list[0]
 		var group store.Labels
 		for _, name := range by {
@@ -189,7 +191,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			lines[key] = l
 		}
 		var last *slot
-		for _, f := range list {
+		for j, f := range list {
 			at := floorDiv(f.start, int64(step))
 			sl := l.slots[at]
 			if sl == nil {
@@ -197,11 +199,11 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 				l.slots[at] = sl
 			}
 			if sl != last {
-				sl.streams = append(sl.streams, nil)
+				sl.streams, sl.samples = append(sl.streams, nil), append(sl.samples, nil)
 				last = sl
 			}
 			n := len(sl.streams) - 1
-			sl.streams[n] = append(sl.streams[n], f)
+			sl.streams[n], sl.samples[n] = append(sl.streams[n], f), append(sl.samples[n], samples[i][j])
 			sl.n += f.profiles
 			sl.covered += time.Duration(f.duration)
 			natures := a.natures(f)
@@ -211,6 +213,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			restarted := f.before != nil && f.restarted(natures)
 			for k, nature := range natures {
 				switch {
+				case nature == store.Level: // see below
 				case nature != store.Counter || restarted:
 					sl.values[k] += f.totals[k]
 				case f.before != nil:
@@ -224,16 +227,16 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 		l := lines[key]
 		for _, at := range slices.Sorted(maps.Keys(l.slots)) {
 			sl := l.slots[at]
-			r := rounds(sl.streams)
+			w := store.Weigh(sl.samples, int64(step))
 			if a.Fold == store.Natural {
 				for k, t := range l.Types {
 					if store.NatureOf(l.kind, t.Type, false) == store.Level {
-						sl.values[k] = store.PerRound(sl.values[k], r)
+						sl.values[k] = w.Mean(func(i, j int) int64 { return sl.streams[i][j].totals[k] })
 					}
 				}
 			}
 			l.Points = append(l.Points, store.Point{
-				Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Rounds: r, Covered: sl.covered, Grown: sl.grown,
+				Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Processes: w.Processes, Covered: sl.covered, Grown: sl.grown,
 			})
 		}
 		out = append(out, l.Line)

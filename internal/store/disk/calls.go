@@ -35,7 +35,7 @@ func (s *Store) callTrees(ctx context.Context, q store.Query, typ profile.ValueT
 	if q.Fold == store.Natural {
 		nature := store.NatureOf(q.Kind, typ.Type, false)
 		if nature == store.Level {
-			divided = rounds(streams)
+			divided = a.levels.Units
 		}
 		if len(groups) > 1 && (nature != store.Flow || slices.ContainsFunc(streams, countersIn)) {
 			return nil, nil

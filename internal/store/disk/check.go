@@ -218,7 +218,7 @@ func (o *opened) checkSums(g *segment, sections []*section, seen map[store.ID]bo
 		}
 		plain, err := r.piece(g.sections[i].sums)
 		if err == nil {
-			err = addSums(plain, sums, len(o.dict.entries))
+			err = addSums(plain, sums, nil, len(o.dict.entries))
 		}
 		if err != nil {
 			return err

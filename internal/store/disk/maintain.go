@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -323,6 +324,7 @@ func (a *answer) sumOf(b *block, streams [][]*found, end int64) (*taken, error) 
 	for _, p := range a.parts {
 		p.factors = nil
 	}
+	a.within = time.Duration(end - at)
 	a.weigh(streams)
 	first := streams[0][0].part
 	var sums [][]int64
@@ -338,11 +340,26 @@ func (a *answer) sumOf(b *block, streams [][]*found, end int64) (*taken, error) 
 	if len(a.damage) > 0 {
 		return nil, errors.Join(a.damage...)
 	}
-	t := &taken{start: at, end: endOf(streams, end), time: at, rounds: rounds(streams), totals: make([]int64, len(sums))}
+	t := &taken{start: at, end: end, time: at, totals: make([]int64, len(sums))}
 	for _, s := range streams {
 		for _, f := range s {
 			t.profiles += f.profiles
 			t.duration += f.duration
+		}
+	}
+	a.weighLevels(streams)
+	t.rounds = max(1, int(math.Round(float64(t.profiles)/a.levels.Processes)))
+	if a.levels.Covered > 0 {
+		t.end = at + a.levels.Covered
+		t.flags |= flagCovered
+	}
+	if t.rounds != a.levels.Units {
+		for k, typ := range first.types() {
+			if store.NatureOf(first.kind, typ.Type, false) == store.Level {
+				for i, v := range sums[k] {
+					sums[k][i] = int64(math.Round(float64(v) / float64(a.levels.Units) * float64(t.rounds)))
+				}
+			}
 		}
 	}
 	values := make([]int64, len(sums))

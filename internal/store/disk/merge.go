@@ -59,7 +59,7 @@ func (a *answer) mergeOf(ctx context.Context, streams [][]*found, common *store.
 	groups := a.byShape()
 	levels := 1 // what they are divided by
 	if a.Fold == store.Natural && hasLevels(a.Kind, groups[0][0].types()) {
-		levels = rounds(streams)
+		levels = a.levels.Units
 	}
 	shrunk := false
 	outlined := a.Functions && (levels == 1 || len(groups) == 1) // else values are added before they are divided
@@ -275,13 +275,15 @@ func (a *answer) addPart(p *part, sums [][]int64) error {
 
 // addTo adds the values of p that count to sums[type][entry]. Types whose sums are nil are left out.
 func (p *part) addTo(sums [][]int64) error {
-	all, none := true, true
+	all, none := true, true // each value counts as much in all profiles, or nothing
+	times := make([]int64, len(sums))
 	for k, f := range p.factors {
-		if sums[k] == nil {
+		if sums[k] == nil || len(f) == 0 {
 			continue
 		}
+		times[k] = f[0]
 		for _, n := range f {
-			all, none = all && n == 1, none && n == 0
+			all, none = all && n == f[0], none && n == 0
 		}
 	}
 	entries := len(p.dict.entries)
@@ -314,7 +316,7 @@ func (p *part) addTo(sums [][]int64) error {
 		if err != nil {
 			return err
 		}
-		if err := addSums(plain, sums, entries); err != nil {
+		if err := addSums(plain, sums, times, entries); err != nil {
 			return &segmentError{p.reader.segment, err}
 		}
 		return nil

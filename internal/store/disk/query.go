@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +36,8 @@ type answer struct {
 	store.Query
 	parts  []*part
 	damage []error
+	levels store.Weights // see weighLevels
+	within time.Duration // the time that is asked about; 0 is that from From to To
 }
 
 func (a *answer) close() {
@@ -194,6 +195,7 @@ type found struct {
 	at     int // in part
 	in     bool
 	before *found // the one that counters are compared with
+	weight int64  // of its levels
 	fell   bool   // a stack has counted less than in before; see findRestarts
 }
 
@@ -278,13 +280,18 @@ func (f *found) restarted(natures []store.Nature) bool {
 // value minus the first, so most profiles in between count nothing, and are not read.
 func (a *answer) weigh(streams [][]*found) {
 	weight := func(f *found, k int, n int64) { f.part.weights()[k][f.at] += n }
+	if p := streams[0][0].part; a.Fold == store.Natural && hasLevels(p.kind, p.types()) {
+		a.weighLevels(streams)
+	}
 	for _, s := range streams {
 		for _, f := range s {
 			f.part.weights() // also where the first profile of a process has only counters, all of which count nothing
 			natures := a.natures(f)
 			restarted := f.before != nil && f.restarted(natures)
 			for k, n := range natures {
-				if n != store.Counter {
+				if n == store.Level {
+					weight(f, k, f.weight)
+				} else if n != store.Counter {
 					weight(f, k, 1)
 				} else if f.before != nil {
 					weight(f, k, 1)
@@ -308,81 +315,52 @@ func (p *part) weights() [][]int64 {
 	return p.factors
 }
 
-// rounds returns store.Rounds of the streams, whose sums have rounds of their own.
-func rounds(streams [][]*found) int {
+// samplesOf returns streams as samples, of which it is known how long they stand for what their processes held.
+func samplesOf(streams [][]*found) [][]store.Sample {
+	out := make([][]store.Sample, len(streams))
 	type step struct{ length, at int64 }
-	times := make([][]int64, 0, len(streams))
-	sums := map[step][]*found{}
+	sums := map[step]int64{} // the least time between profiles of a step
+	stepOf := func(f *found) step {
+		length := f.part.reader.hour
+		return step{length, floorDiv(f.start, length)}
+	}
+	each := func(f *found) int64 { return max(1, (f.end-f.start)/int64(max(1, f.rounds))) }
 	for _, s := range streams {
-		var at []int64
 		for _, f := range s {
-			if !f.part.rolled {
-				at = append(at, f.start)
-				continue
+			if f.part.rolled && f.flags&flagCovered == 0 {
+				k := stepOf(f)
+				if least, ok := sums[k]; !ok || each(f) < least {
+					sums[k] = each(f)
+				}
 			}
-			length := f.part.reader.hour
-			k := step{length, floorDiv(f.start, length)}
-			sums[k] = append(sums[k], f)
-		}
-		if len(at) > 0 {
-			times = append(times, at)
 		}
 	}
-	n := 0
-	for _, list := range sums {
-		n += roundsOfSums(list)
-	}
-	if len(times) == 0 {
-		return max(1, n)
-	}
-	return store.Rounds(times) + n
-}
-
-// roundsOfSums returns the rounds in which the processes of some sums of one step were sampled. Series that run at the same time, such as two
-// versions, share their rounds; those of a version that replaces another one come after its rounds.
-func roundsOfSums(list []*found) int {
-	if len(list) == 1 {
-		return list[0].rounds
-	}
-	// Sums do not say how far apart their profiles were. That of a series that ran until the end of its sum says it best.
-	gap, most := int64(math.MaxInt64), 0
-	for _, f := range list {
-		gap, most = min(gap, max(1, (f.end-f.start)/int64(max(1, f.rounds)))), max(most, f.rounds)
-	}
-	slices.SortFunc(list, func(a, b *found) int { return cmp.Compare(a.start, b.start) })
-	covered, until := int64(0), int64(math.MinInt64)
-	for _, f := range list {
-		from, to := max(f.start, until), min(f.end, f.start+int64(f.rounds)*gap)
-		if to > from {
-			covered += to - from
-			until = to
-		}
-	}
-	return max(most, int((covered+gap/2)/gap))
-}
-
-// endOf returns until when profiles that become a sum say what processes hold: until the next ones would have come, and at most until the end of its step.
-func endOf(streams [][]*found, end int64) int64 {
-	last, gap := int64(math.MinInt64), int64(0)
-	for _, s := range streams {
-		var gaps []int64
-		for i, f := range s {
+	for i, s := range streams {
+		out[i] = make([]store.Sample, len(s))
+		for j, f := range s {
+			to := &out[i][j]
+			*to = store.Sample{At: f.start, Rounds: 1, Profiles: 1}
 			if f.part.rolled {
-				last = max(last, f.end)
-				continue
-			}
-			last = max(last, f.start)
-			if i > 0 {
-				gaps = append(gaps, f.start-s[i-1].start)
+				to.Rounds, to.Profiles = max(1, f.rounds), f.profiles
+				// Sums of an earlier version do not say how far apart their profiles were. That of a series that ran until the end of its hour or day says
+				// it best.
+				if to.Hold = each(f); f.flags&flagCovered == 0 {
+					to.Hold = sums[stepOf(f)]
+				}
 			}
 		}
-		if len(gaps) > 0 {
-			slices.Sort(gaps)
-			gap = max(gap, gaps[len(gaps)/2])
+	}
+	store.Hold(out)
+	return out
+}
+
+// weighLevels finds out what levels of profiles in a time count, and what their sum is divided by.
+func (a *answer) weighLevels(streams [][]*found) {
+	samples := samplesOf(streams)
+	a.levels = store.Weigh(samples, int64(cmp.Or(a.within, a.To.Sub(a.From))))
+	for i, s := range streams {
+		for j, f := range s {
+			f.weight = a.levels.Weight(i, j)
 		}
 	}
-	if gap == 0 && !streams[0][0].part.rolled {
-		return end // nobody knows how far apart they are
-	}
-	return min(end, last+gap)
 }

@@ -162,17 +162,21 @@ func decodeEntries(d *decoder, entries int) []uint32 {
 	return out
 }
 
-// addSums adds what encodeSums packed to sums[type][entry], but not those of types that are nil.
-func addSums(plain []byte, sums [][]int64, entries int) error {
+// addSums adds what encodeSums packed to sums[type][entry], so many times by type, or once, but not those of types that are nil.
+func addSums(plain []byte, sums [][]int64, times []int64, entries int) error {
 	d := decoder{b: plain}
 	at := decodeEntries(&d, entries)
-	for _, sum := range sums {
-		if sum == nil {
+	for k, sum := range sums {
+		n := int64(1)
+		if times != nil {
+			n = times[k]
+		}
+		if sum == nil || n == 0 {
 			d.skip(len(at))
 			continue
 		}
 		for _, entry := range at {
-			sum[entry] += d.int()
+			sum[entry] += n * d.int()
 		}
 	}
 	return d.err

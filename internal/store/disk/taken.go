@@ -20,7 +20,7 @@ type taken struct {
 	totals   []int64
 	packed   []byte // rows, from encodeRows
 
-	// Of the sum of many profiles: how many went in, and store.Rounds of them.
+	// Of the sum of many profiles: how many went in, and in how many rounds: profiles / rounds is the number of processes, and levels are the mean times the rounds.
 	profiles int
 	rounds   int
 }
@@ -30,6 +30,7 @@ const (
 	flagCounters = 1 << iota
 	flagClock
 	flagBaseline // it is only there for counters of the next one to be compared with
+	flagCovered  // of a sum: from start to end is as long as there were processes; those of earlier versions end with their hour or day
 )
 
 func (t *taken) counters() bool { return t.flags&flagCounters != 0 }

@@ -19,6 +19,7 @@ type Held struct {
 	To         time.Duration
 	Every      time.Duration
 	Goroutines int64
+	Late       time.Duration // that a profile comes at most after its time
 }
 
 // levels are what services of a store hold, and how many processes that is on average.
@@ -28,15 +29,22 @@ var levels = []struct {
 	Level     int64
 	Processes float64
 }{
-	{"one", []Held{{"v1", 2, 3 * time.Hour, 4 * time.Hour, time.Minute, 100}}, 200, 2},
+	{"one", []Held{{"v1", 2, 3 * time.Hour, 4 * time.Hour, time.Minute, 100, 0}}, 200, 2},
 	{"side-by-side", []Held{
-		{"v1", 1, 3 * time.Hour, 4 * time.Hour, time.Minute, 100}, {"v2", 1, 3 * time.Hour, 4 * time.Hour, time.Minute, 100},
-		{"v3", 2, 3 * time.Hour, 4 * time.Hour, time.Minute, 50},
+		{"v1", 1, 3 * time.Hour, 4 * time.Hour, time.Minute, 100, 0}, {"v2", 1, 3 * time.Hour, 4 * time.Hour, time.Minute, 100, 0},
+		{"v3", 2, 3 * time.Hour, 4 * time.Hour, time.Minute, 50, 0},
 	}, 300, 4},
 	{"replaced", []Held{
-		{"v1", 1, 3 * time.Hour, 3*time.Hour + 30*time.Minute, time.Minute, 100}, {"v2", 1, 3*time.Hour + 30*time.Minute, 4 * time.Hour, time.Minute, 100},
+		{"v1", 1, 3 * time.Hour, 3*time.Hour + 30*time.Minute, time.Minute, 100, 0}, {"v2", 1, 3*time.Hour + 30*time.Minute, 4 * time.Hour, time.Minute, 100, 0},
 	}, 100, 1},
-	{"all-day", []Held{{"v1", 1, 0, 24 * time.Hour, 10 * time.Minute, 100}, {"v2", 1, 12 * time.Hour, 24 * time.Hour, 10 * time.Minute, 40}}, 120, 1.5},
+	{"one-more-often", []Held{{"v1", 1, 3 * time.Hour, 4 * time.Hour, 10 * time.Second, 100, 0}, {"v2", 1, 3*time.Hour + 30*time.Second, 4*time.Hour + 30*time.Second, time.Minute, 300, 0}}, 400, 2},
+	{"one-version-more-often", []Held{{"v1", 1, 3 * time.Hour, 4 * time.Hour, 10 * time.Second, 100, 0}, {"v1", 2, 3*time.Hour + 30*time.Second, 4*time.Hour + 30*time.Second, time.Minute, 300, 0}}, 700, 3},
+	{"slower-later", []Held{{"v1", 1, 3 * time.Hour, 3*time.Hour + 30*time.Minute, 10 * time.Second, 100, 0}, {"v1", 1, 3*time.Hour + 30*time.Minute, 4 * time.Hour, 5 * time.Minute, 500, 0}}, 300, 1},
+	{"a-few-lost", []Held{
+		{"v1", 1, 3 * time.Hour, 3*time.Hour + 30*time.Minute, time.Minute, 100, 0}, {"v1", 1, 3*time.Hour + 32*time.Minute, 4 * time.Hour, time.Minute, 200, 0}, {"v2", 1, 3 * time.Hour, 4 * time.Hour, time.Minute, 10, 0},
+	}, 157, 2},
+	{"late", []Held{{"v1", 10, 3 * time.Hour, 4 * time.Hour, time.Minute, 100, 50 * time.Second}}, 1000, 10},
+	{"all-day", []Held{{"v1", 1, 0, 24 * time.Hour, 10 * time.Minute, 100, 0}, {"v2", 1, 12 * time.Hour, 24 * time.Hour, 10 * time.Minute, 40, 0}}, 120, 1.5},
 }
 
 // Levels asks what services of several versions hold, before and after what settle does, which makes sums of the profiles or does what else should change
@@ -55,7 +63,7 @@ func Levels(t *testing.T, open func(t *testing.T, now func() time.Time) store.St
 		for _, h := range l.Held {
 			for i := range h.Instances {
 				for at := h.From; at < h.To; at += h.Every {
-					all = append(all, h.upload(t, l.Service, fmt.Sprint(h.Version, "-", i), day.Add(at+time.Duration(i)*time.Second)))
+					all = append(all, h.upload(t, l.Service, h.instance(i), day.Add(at+h.late(at, i)+time.Duration(i)*time.Second)))
 				}
 			}
 		}
@@ -88,7 +96,7 @@ func Levels(t *testing.T, open func(t *testing.T, now func() time.Time) store.St
 			if !near(float64(p.Values[0]), float64(l.Level)) {
 				t.Errorf("%s, %s: %d goroutines in all of the time, want %d", when, l.Service, p.Values[0], l.Level)
 			}
-			if n := float64(p.Profiles) / float64(p.Rounds); !near(n, l.Processes) {
+			if n := p.Processes; !near(n, l.Processes) {
 				t.Errorf("%s, %s: %.3f processes, want %v", when, l.Service, n, l.Processes)
 			}
 		}
@@ -98,6 +106,19 @@ func Levels(t *testing.T, open func(t *testing.T, now func() time.Time) store.St
 		do(t, s)
 		ask(fmt.Sprint("after step ", i))
 	}
+}
+
+// instance returns the name of a process. Those that are sampled at times of their own are others.
+func (h *Held) instance(i int) string {
+	return fmt.Sprint(h.Version, "-", i, "-", h.From%time.Minute)
+}
+
+// late returns how late a profile comes, which is as good as random.
+func (h *Held) late(at time.Duration, i int) time.Duration {
+	if h.Late == 0 {
+		return 0
+	}
+	return time.Duration(int(at/h.Every)*7+i*13) * time.Second % h.Late
 }
 
 // near reports whether a mean is right, but for a round more or less of a hundred.

@@ -187,7 +187,8 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	if len(streams) == 0 {
 		return nil, &store.NothingError{Query: q}
 	}
-	p, err := sum(streams, q.Fold, common)
+	levels := store.Weigh(samplesOf(streams), int64(q.To.Sub(q.From)))
+	p, err := sum(streams, q.Fold, common, &levels)
 	if err == nil && q.Fold == store.Natural && store.Shrunk(q.Kind, p) {
 		// A process was restarted and has counted more than the one before. Only its stacks tell.
 		for _, s := range streams {
@@ -195,7 +196,7 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 				s[i].fell = s[i].shrunk()
 			}
 		}
-		p, err = sum(streams, q.Fold, common)
+		p, err = sum(streams, q.Fold, common, &levels)
 	}
 	if err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func (m *Memory) Merge(_ context.Context, q store.Query) (*store.Merged, error) 
 	}
 	out.Streams = len(streams)
 	if q.Fold == store.Natural {
-		p = store.DivideLevels(q.Kind, p, func() int { return rounds(streams) })
+		p = store.DivideLevels(q.Kind, p, func() int { return levels.Units })
 		out.Shared = shared(streams)
 	}
 	out.Profile = timed(p, out.First)
@@ -248,16 +249,22 @@ func timed(p *profile.Profile, at time.Time) *profile.Profile {
 }
 
 // sum adds up streams.
-func sum(streams [][]entry, fold store.Fold, common store.Common) (*profile.Profile, error) {
+func sum(streams [][]entry, fold store.Fold, common store.Common, levels *store.Weights) (*profile.Profile, error) {
 	var parts []*profile.Profile
-	for _, s := range streams {
-		for _, e := range s {
+	for i, s := range streams {
+		for j, e := range s {
 			p := e.Parsed
 			if fold == store.Natural {
 				var err error
 				if p, err = e.grown(); err != nil {
 					return nil, err
 				}
+				p = p.MapValues(func(k int, v int64) int64 {
+					if store.NatureOf(e.Kind, p.SampleTypes[k].Type, false) == store.Level {
+						return v * levels.Weight(i, j)
+					}
+					return v
+				})
 			}
 			parts = append(parts, plain(p))
 		}
@@ -310,14 +317,15 @@ func (m *Memory) streams(q store.Query) [][]entry {
 	return slices.DeleteFunc(out, func(s []entry) bool { return len(s) == 0 })
 }
 
-func rounds(streams [][]entry) int {
-	times := make([][]int64, len(streams))
+func samplesOf(streams [][]entry) [][]store.Sample {
+	out := make([][]store.Sample, len(streams))
 	for i, s := range streams {
 		for _, e := range s {
-			times[i] = append(times[i], e.Start.UnixNano())
+			out[i] = append(out[i], store.Sample{At: e.Start.UnixNano(), Rounds: 1, Profiles: 1})
 		}
 	}
-	return store.Rounds(times)
+	store.Hold(out)
+	return out
 }
 
 // counts returns which sample types count from the start of the process on.
@@ -386,7 +394,8 @@ func total(p *profile.Profile, k int) (sum int64) {
 func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by []string) ([]store.Line, error) {
 	type slot struct {
 		values  []int64
-		streams [][]int64
+		streams [][]*profile.Profile
+		samples [][]store.Sample
 		n       int
 		covered time.Duration
 		grown   time.Duration
@@ -397,9 +406,11 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 		slots map[int64]*slot
 	}
 	lines := map[string]*line{}
-	for _, s := range m.streams(q) {
+	streams := m.streams(q)
+	samples := samplesOf(streams)
+	for n, s := range streams {
 		used := map[*slot]int{}
-		for _, e := range s {
+		for j, e := range s {
 			var group store.Labels
 			for _, name := range by {
 				v := e.Labels.With(e.Row).Get(name)
@@ -444,9 +455,9 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 			if !ok {
 				i = len(sl.streams)
 				used[sl] = i
-				sl.streams = append(sl.streams, nil)
+				sl.streams, sl.samples = append(sl.streams, nil), append(sl.samples, nil)
 			}
-			sl.streams[i] = append(sl.streams[i], e.Start.UnixNano())
+			sl.streams[i], sl.samples[i] = append(sl.streams[i], e.Parsed), append(sl.samples[i], samples[n][j])
 		}
 	}
 	var out []store.Line
@@ -454,16 +465,16 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 		l := lines[key]
 		for _, at := range slices.Sorted(maps.Keys(l.slots)) {
 			sl := l.slots[at]
-			r := store.Rounds(sl.streams)
+			w := store.Weigh(sl.samples, int64(step))
 			if q.Fold == store.Natural {
 				for k, t := range l.Types {
 					if store.NatureOf(l.kind, t.Type, false) == store.Level {
-						sl.values[k] = store.PerRound(sl.values[k], r)
+						sl.values[k] = w.Mean(func(i, j int) int64 { return total(sl.streams[i][j], k) })
 					}
 				}
 			}
 			l.Points = append(l.Points, store.Point{
-				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Rounds: r, Covered: sl.covered, Grown: sl.grown,
+				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Processes: w.Processes, Covered: sl.covered, Grown: sl.grown,
 			})
 		}
 		out = append(out, l.Line)

@@ -90,7 +90,7 @@ func TestRateOfFirstStep(t *testing.T) {
 	w := Window{start, start.Add(time.Hour), 30 * time.Minute}
 	lines := []store.Line{{
 		Labels: label(store.ServiceLabel, "api"), Types: types,
-		Points: []store.Point{{Time: start.Add(30 * time.Minute), Values: []int64{60e6}, Profiles: 2, Streams: 1, Rounds: 2, Grown: time.Minute}},
+		Points: []store.Point{{Time: start.Add(30 * time.Minute), Values: []int64{60e6}, Profiles: 2, Streams: 1, Processes: 1, Grown: time.Minute}},
 	}}
 	series := []store.Series{{Service: "api", Kind: recording.Heap, Types: types, First: start.Add(59 * time.Minute), Last: start.Add(time.Hour), Profiles: 2}}
 	got := ServiceTimes(Totals{recording.Heap: lines}, nil, nil, nil, series, w).Services[0]

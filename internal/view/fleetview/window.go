@@ -134,12 +134,12 @@ func running(points []store.Point, i int, w Window) float64 {
 	return min(sampled(points[i]), max(sampled(points[beside[0]]), sampled(points[beside[1]])))
 }
 
-// sampled returns how many processes each round of a step sampled. Processes that replaced each other have more streams than that.
+// sampled returns how many processes the profiles of a step are from, on average over its time. Processes that replaced each other have more streams than that.
 func sampled(p store.Point) float64 {
-	if p.Rounds == 0 {
+	if p.Processes == 0 {
 		return float64(p.Streams)
 	}
-	return float64(p.Profiles) / float64(p.Rounds)
+	return p.Processes
 }
 
 // neighbors returns which points are of the steps before and after one.
