@@ -97,7 +97,7 @@ func Levels(t *testing.T, open func(t *testing.T, now func() time.Time) store.St
 				t.Errorf("%s, %s: %d goroutines in all of the time, want %d", when, l.Service, p.Values[0], l.Level)
 			}
 			if n := p.Processes; !near(n, l.Processes) {
-				t.Errorf("%s, %s: %.3f processes, want %v", when, l.Service, n, l.Processes)
+				t.Errorf("%s, %s: %v processes, want %v", when, l.Service, n, l.Processes)
 			}
 		}
 	}
