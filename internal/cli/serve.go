@@ -468,7 +468,11 @@ func checkCommand(sys *System) *cobra.Command {
 			}
 			fmt.Fprintf(sys.Out, "%s: %v (%s)\n", p.File, p.Err, what)
 		}
-		fmt.Fprintf(sys.Out, "%d profiles in %d segments, %s\n", found.Profiles, found.Segments, unit.Size(found.Bytes))
+		logged := ""
+		if found.Logged > 0 {
+			logged = ", " + unit.Counted(found.Logged, "profile") + " in the log"
+		}
+		fmt.Fprintf(sys.Out, "%d profiles in %d segments, %s%s\n", found.Profiles, found.Segments, unit.Size(found.Bytes), logged)
 		if left > 0 {
 			return fmt.Errorf("%s in %s", unit.Counted(left, "problem"), *data)
 		}

@@ -26,7 +26,8 @@ type Problem struct {
 // A Checked is the result of Check.
 type Checked struct {
 	Segments int
-	Profiles int
+	Profiles int // in segments
+	Logged   int // in the log, some of which may be in segments, too
 	Bytes    int64
 	Problems []Problem
 }
@@ -280,6 +281,7 @@ func (c *checker) logFile(name string) error {
 		good = append(good, logged{file: name, at: at})
 		return nil
 	})
+	c.Logged += len(good)
 	if err = errors.Join(err, f.Close()); err != nil || len(gaps) == 0 {
 		return err
 	}

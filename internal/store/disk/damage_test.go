@@ -527,6 +527,9 @@ func TestTornLog(t *testing.T) {
 	log, err := os.ReadFile(s.wal.name(1))
 	check(t, err)
 	s.catalog.db.Close() // as if it had been killed
+	if c, err := Check(dir, false); err != nil || c.Profiles != 0 || c.Logged != len(all) {
+		t.Errorf("check finds %+v, %v, want %d profiles in the log", c, err, len(all))
+	}
 	q := store.Query{Tenant: "main", Selector: store.Service("service-0"), From: f.Start, To: f.Start.Add(time.Hour)}
 	for cut := int64(0); cut < int64(len(log)); cut += 1 + int64(len(log))/29 {
 		dir := t.TempDir()
