@@ -73,7 +73,7 @@ func (s *Services) Blocks() iter.Seq[Block] {
 		t.Rows = append(t.Rows, []any{
 			known("cores", unit.Cores(r.Cores)), change, known("allocated", unit.Size(int64(r.Allocated))), known("live", unit.Size(r.Live)),
 			known("goroutines", int(r.Goroutines)), processes, r.Profiles,
-			unit.Time(s.To.Sub(r.Last).Truncate(time.Second)) + " ago", version, r.Service,
+			ago(s.To.Sub(r.Last)), version, r.Service,
 		})
 	}
 	services := " services"
@@ -95,4 +95,13 @@ func (s *Services) Blocks() iter.Seq[Block] {
 		list = append(list, Commands{Items: s.Next})
 	}
 	return blocks(list)
+}
+
+// ago returns how long ago something was, in days where hours are many.
+func ago(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= 2*day {
+		return unit.Counted(int(d/day), "day") + " ago"
+	}
+	return unit.Time(d.Truncate(time.Second)) + " ago"
 }
