@@ -120,7 +120,7 @@ func (b *builder) goroutine(s *waits.Span) {
 		r.id, r.from = s.Goroutine.ID, s.From
 	}
 	if !r.sure || s.Goroutine.Worker != "" {
-		kind, sure := b.names.BetterKind(s.Goroutine, s.Stack, int(r.kind))
+		kind, sure := b.names.BetterKind(s.Goroutine, s.Stack)
 		r.kind, r.sure = uint32(kind), sure
 	}
 	r.last = max(r.last, s.To, s.From+1)
@@ -227,6 +227,14 @@ func (x *Index) numberOf(id int64) int {
 	return int(x.byID[i])
 }
 
+// Kind is what a goroutine is for, "" where that is not known.
+func (x *Index) Kind(id int64) string {
+	if n := x.numberOf(id); n >= 0 {
+		return x.kinds[x.at(n).kind]
+	}
+	return ""
+}
+
 // A code is a State as a log has it.
 type code uint8
 
@@ -237,7 +245,7 @@ func codeOf(n *waits.Names, s *waits.Span) code {
 	switch {
 	case s.State == exectrace.Waiting && n.Idle(s):
 		return code(Idle)
-	case s.State == exectrace.Running && s.Goroutine.Assisting():
+	case s.State == exectrace.Running && s.Assist:
 		return assisting
 	}
 	return code(requests.WhatOf(n, s)) + 1

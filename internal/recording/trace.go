@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/cache"
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/waits"
@@ -306,7 +307,7 @@ func (r *Recording) waits(from, to time.Duration) (*profile.Profile, error) {
 	if from == to {
 		from, to = 0, 0 // all of the trace that covers the moment
 	}
-	return waits.Profile(tr, waits.Window{From: int64(from), To: int64(to)})
+	return requests.Profile(tr, waits.Window{From: int64(from), To: int64(to)})
 }
 
 // traced reports whether an execution trace covers a moment.

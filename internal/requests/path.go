@@ -82,7 +82,13 @@ type span struct {
 	stack    exectrace.Stack
 	by       int64           // goroutine that is the cause for the end of a wait; 0 is none
 	byStack  exectrace.Stack // where it was then
-	kind     string
+	kind     *kind
+}
+
+// A kind is what a goroutine is for, as far as is known by now.
+type kind struct {
+	number int
+	sure   bool
 }
 
 type birth struct {
@@ -108,13 +114,22 @@ func (w *walker) span(s *waits.Span) {
 	for w.next < len(w.windows) && w.windows[w.next].To < s.To {
 		w.next++
 	}
+	g := s.Goroutine
+	of, _ := g.Mine.(*kind)
+	if of != nil && !of.sure {
+		of.number, of.sure = w.names.BetterKind(g, s.Stack)
+	}
 	here := w.next < len(w.windows) && w.windows[w.next].From <= s.To
 	if !here && (w.next == 0 || w.windows[w.next-1].To < s.From) || w.kept >= MaxSpans {
 		return
 	}
 	w.kept++
-	g := s.Goroutine
-	p := span{From: s.From, To: s.To, what: WhatOf(w.names, s), stack: s.Stack, kind: w.names.Kind(g, s.Stack)}
+	if of == nil {
+		of = new(kind)
+		of.number, of.sure = w.names.BetterKind(g, s.Stack)
+		g.Mine = of
+	}
+	p := span{From: s.From, To: s.To, what: WhatOf(w.names, s), stack: s.Stack, kind: of}
 	switch {
 	case s.State == exectrace.Waiting && w.names.Waker(s) == waits.ByGoroutine:
 		p.by, p.byStack = s.By, s.ByStack
@@ -192,7 +207,11 @@ func (w *walker) back(out *[]Segment, g, from, to int64, stack exectrace.Stack, 
 
 func (w *walker) add(out *[]Segment, g, from, to int64, what What, s *span, depth int) {
 	f, _ := w.names.Place(s.stack)
-	*out = append(*out, Segment{From: from, To: to, What: what, Goroutine: g, Kind: s.kind, Place: f, Depth: depth})
+	one := Segment{From: from, To: to, What: what, Goroutine: g, Place: f, Depth: depth}
+	if s.kind != nil {
+		one.Kind = w.names.KindOf(s.kind.number)
+	}
+	*out = append(*out, one)
 }
 
 // A Tail says what the slowest requests have more of than those in the middle, per request.

@@ -38,7 +38,7 @@ func (w What) String() string { return whatNames[w] }
 func WhatOf(n *waits.Names, s *waits.Span) What {
 	switch s.State {
 	case exectrace.Running:
-		if s.Goroutine.Assisting() {
+		if s.Assist {
 			return GC
 		}
 		return Running
@@ -153,7 +153,9 @@ func (f *Finder) end() {
 		if s.real {
 			s.Open = true
 			f.done(s)
+			continue
 		}
+		f.drop(s)
 	}
 }
 
@@ -166,6 +168,8 @@ type Finder struct {
 	ended int64
 	full  [][]Request // of those that were found; Found.Requests goes on from there
 	brief *briefs     // in place of these; nil for them
+
+	profile *waits.Profiler // takes what goroutines did, and the handlers; then nothing is kept of requests. nil where it is not asked for
 }
 
 // A serving is a request that may be one.
@@ -176,6 +180,8 @@ type serving struct {
 	watched  bool // its connection is
 	own      bool // the goroutine is there for this request alone
 	has      bool // From is known
+
+	part *waits.Part // of the profile
 }
 
 // event looks for ends of goroutines, and for requests that begin without a wait: for each, the server creates one goroutine that watches the
@@ -221,7 +227,7 @@ func (f *Finder) span(s *waits.Span) {
 	}
 	switch {
 	case r != nil && r.own:
-		r.spend(f.names, s)
+		f.spend(r, s)
 		if r.Handler == "" {
 			r.Handler = f.names.Handler(s.Stack)
 		}
@@ -239,9 +245,11 @@ func (f *Finder) span(s *waits.Span) {
 	if f.ended == g && s.State == exectrace.Running {
 		if r.real {
 			if !r.finished {
-				r.spend(f.names, s) // the handler took the connection, or failed: it was all of the rest
+				f.spend(r, s) // the handler took the connection, or failed: it was all of the rest
 			}
 			f.done(r)
+		} else {
+			f.drop(r)
 		}
 		delete(f.open, g)
 		return
@@ -250,6 +258,7 @@ func (f *Finder) span(s *waits.Span) {
 	case waits.NoPhase:
 		if !r.real && s.State == exectrace.Waiting {
 			// For the client, before there is a request: a handshake.
+			f.drop(r)
 			*r = serving{Request: Request{Goroutine: g, From: s.To}, has: true}
 			return
 		}
@@ -258,6 +267,8 @@ func (f *Finder) span(s *waits.Span) {
 		case s.State == exectrace.Waiting && f.names.Cause(s) != waits.GC:
 			if r.real {
 				f.done(r)
+			} else {
+				f.drop(r)
 			}
 			// The next one is there when this wait ends: from then on it is the server that takes time.
 			*r = serving{Request: Request{Goroutine: g, From: s.To}, has: true}
@@ -270,7 +281,7 @@ func (f *Finder) span(s *waits.Span) {
 		case !r.has:
 			r.From, r.has, r.Begun = s.From, true, s.Begun
 		}
-		r.spend(f.names, s)
+		f.spend(r, s)
 		return
 	case waits.Handling:
 		if r.finished {
@@ -286,22 +297,39 @@ func (f *Finder) span(s *waits.Span) {
 	if r.Handler == "" {
 		r.Handler = f.names.Handler(s.Stack)
 	}
-	r.spend(f.names, s)
+	f.spend(r, s)
 }
 
-func (r *serving) spend(n *waits.Names, s *waits.Span) {
+// spend has a request take the time of a span.
+func (f *Finder) spend(r *serving, s *waits.Span) {
 	from := max(s.From, r.From)
 	if s.To < from {
 		return
 	}
-	r.Split[WhatOf(n, s)] += s.To - from
+	r.Split[WhatOf(f.names, s)] += s.To - from
 	r.To = s.To
+	if f.profile != nil {
+		r.part, s.Taken = f.profile.AddTo(r.part, s), true
+	}
+}
+
+// drop forgets what came before a request: it was none.
+func (f *Finder) drop(r *serving) {
+	if f.profile != nil {
+		f.profile.End(r.part, "")
+		r.part = nil
+	}
 }
 
 // block is how many requests are kept together while there may be more: a list that grows would be copied again and again.
 const block = 4 << 10
 
 func (f *Finder) done(r *serving) {
+	if f.profile != nil {
+		f.profile.End(r.part, r.Handler)
+		r.part = nil
+		return
+	}
 	if f.brief != nil {
 		if len(f.brief.list) < Max {
 			f.brief.add(&r.Request)

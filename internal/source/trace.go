@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -68,7 +69,7 @@ func (o *Options) waits(t *exectrace.Trace, err error) (*profile.Profile, error)
 	if o.At.Moment() {
 		w = waits.Window{} // of the trace that covers it, which is the only one
 	}
-	return waits.Profile(t, w)
+	return requests.Profile(t, w)
 }
 
 // IsTrace reports whether a file is an execution trace.

@@ -96,7 +96,7 @@ func newReader(t *exectrace.Trace, w waits.Window, found []requests.Request, on 
 	for by, text := range map[waits.Waker]string{waits.ByGoroutine: "goroutine", waits.ByTimer: "timer", waits.ByNetwork: "network", waits.ByRuntime: "runtime"} {
 		r.wakers[by] = r.number(text)
 	}
-	r.walk = &waits.Walk{Window: w, Names: r.names, Span: r.span}
+	r.walk = &waits.Walk{Window: w, Names: r.names, Named: r.span}
 	return r
 }
 
@@ -169,7 +169,7 @@ func (r *reader) span(s *waits.Span) {
 	switch s.State {
 	case exectrace.Running:
 		row.State = r.running
-		if s.Goroutine.Assisting() {
+		if s.Assist {
 			row.Cause = r.assist
 		}
 	case exectrace.Syscall:

@@ -51,6 +51,7 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 	none := int64(-1) // since when nothing runs
 	walk := &Walk{Window: w, Names: s.names}
 	walk.Span = func(p *Span) {
+		s.names.kind(p.Goroutine, p.Stack) // which the stacks below may not tell
 		var why from
 		switch {
 		case p.State == exectrace.Waiting:

@@ -225,7 +225,7 @@ func (x *Index) seek(w *Walk) (begin int64, events iter.Seq2[*exectrace.Event, e
 				continue
 			}
 			w.quiet.add(c.id)
-			w.span = Span{Goroutine: g, State: g.state, From: w.Window.From, To: end, Since: c.from, Stack: g.stack, Again: g.again, Begun: true, Open: true}
+			w.span = Span{Goroutine: g, State: g.state, From: w.Window.From, To: end, Since: c.from, Stack: g.stack, Again: g.again, Assist: g.assist, Begun: true, Open: true}
 			if g.state != exectrace.Running && g.state != exectrace.Syscall {
 				w.span.Reason, w.span.By, w.span.ByStack = g.reason, g.by, g.at
 			}

@@ -43,14 +43,8 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, int64, error) {
 	names := NewNames(t)
 	all := map[key]*of{}
 	seen := map[int64]*goroutine{}
-	ended := int64(0)
 	walk := &Walk{Window: w, Names: names}
-	walk.Event = func(e *exectrace.Event) {
-		if e.Kind == exectrace.Change && e.To == exectrace.Absent {
-			ended = e.Goroutine
-		}
-	}
-	walk.Span = func(s *Span) {
+	walk.Named = func(s *Span) {
 		g := seen[s.Goroutine.ID]
 		if g == nil {
 			kind := names.kind(s.Goroutine, s.Stack)
@@ -94,7 +88,7 @@ func Kinds(t *exectrace.Trace, w Window) ([]KindSum, int64, error) {
 				}
 			}
 		}
-		if ended == s.Goroutine.ID && !s.Open {
+		if s.Last {
 			g.of.Ended++
 			if g.from >= 0 {
 				g.of.life.Add(time.Duration(s.To - g.from))

@@ -279,22 +279,10 @@ func (c *calls) where() (exectrace.Frame, bool) {
 // Kind is what a goroutine is for: the function that it was started with, as a user would name it.
 func (n *Names) Kind(g *Goroutine, s exectrace.Stack) string { return n.list[n.kind(g, s)] }
 
-// BetterKind is a number for the Kind of a goroutine, by what is known on one more stack: of one whose first function is only there to call another one, other stacks
-// tell what it is for. It is sure where none says more.
-func (n *Names) BetterKind(g *Goroutine, s exectrace.Stack, known int) (kind int, sure bool) {
-	better := int(n.kindOf(g, s))
-	start := n.of(g.Start)
-	switch {
-	case g.Worker != "", g.ID == 1, len(start.frames) > 0 && !start.only:
-		return better, true
-	}
-	if c := n.of(s); c.root != "" && len(c.frames) > 1 {
-		return better, true
-	}
-	if known == 0 {
-		known = better
-	}
-	return known, false
+// BetterKind is a number for the Kind of a goroutine, by what is known on one more stack, and whether no other stack would say more.
+func (n *Names) BetterKind(g *Goroutine, s exectrace.Stack) (kind int, sure bool) {
+	number, sure := n.kindOn(g, s)
+	return int(number), sure
 }
 
 // KindOf is the Kind of a number.
@@ -304,31 +292,42 @@ func (n *Names) KindOf(number int) string { return n.list[number] }
 func (n *Names) OfRuntime(g *Goroutine, s exectrace.Stack) bool { return n.ours[n.kind(g, s)] }
 
 func (n *Names) kind(g *Goroutine, s exectrace.Stack) uint32 {
-	if g.kind == 0 || g.Worker != "" && !g.worker {
-		g.kind, g.worker = n.kindOf(g, s), g.Worker != ""
-	}
-	return g.kind
+	kind, _ := n.kindOn(g, s)
+	return kind
 }
 
-func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) uint32 {
+// kindOn is what a goroutine is for, by what was known of it and a stack of it, and whether that is sure: where its first function is only there to call
+// another one, only a stack with that one tells. The first such stack settles it, for every later question.
+func (n *Names) kindOn(g *Goroutine, s exectrace.Stack) (kind uint32, sure bool) {
+	if g.kind != 0 && (g.Worker == "" || g.worker) {
+		return g.kind, true
+	}
+	if kind, sure = n.kindOf(g, s); sure {
+		g.kind, g.worker = kind, g.Worker != ""
+	}
+	return kind, sure
+}
+
+func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) (kind uint32, sure bool) {
 	if g.Worker != "" {
-		return n.number("runtime.gcBgMarkWorker")
+		return n.number("runtime.gcBgMarkWorker"), true
 	}
 	if g.ID == 1 {
-		return n.number("main.main")
+		return n.number("main.main"), true
 	}
-	// A stack of one call may be of a function that only calls another one.
 	start := n.of(g.Start)
 	if len(start.frames) > 0 && !start.only {
-		return start.kind
+		return start.kind, true
 	}
-	if c := n.of(s); c.root != "" && len(c.frames) > 1 {
-		return c.kind
+	for _, c := range [...]*calls{n.of(s), start} {
+		if c.root != "" && len(c.frames) > 1 && (!c.only || !waiter(c.root)) {
+			return c.kind, true
+		}
 	}
 	if start.root == "" && nameless(n.trace) {
-		return n.number("goroutine " + strconv.FormatInt(g.ID, 10))
+		return n.number("goroutine " + strconv.FormatInt(g.ID, 10)), false
 	}
-	return start.kind
+	return start.kind, false
 }
 
 // nameless reports whether a trace has no names of functions at all, by now: it is cut within its first second, and these come last. Nothing tells the

@@ -45,10 +45,11 @@ const (
 
 // A key is what samples of a profile have in common.
 type key struct {
-	stack  exectrace.Stack
-	reason activity
-	kind   uint32
-	waker  uint32
+	stack   exectrace.Stack
+	reason  activity
+	kind    uint32
+	waker   uint32
+	handler uint32
 }
 
 // An activity is a Cause of waiting, or what else a goroutine does.
@@ -87,20 +88,29 @@ type sums struct {
 
 type sum struct {
 	key
-	v [columns]int64
+	v values
+}
+
+// values are those of a sample.
+type values [columns]int64
+
+func (v *values) addTo(sum *values) {
+	for i := range v {
+		sum[i] += v[i]
+	}
 }
 
 // many is from how many keys on those of a stack are in the map.
 const many = 24
 
 // get returns the values of a key, until the next get.
-func (s *sums) get(k key) *[columns]int64 {
+func (s *sums) get(k key) *values {
 	if int(k.stack) >= len(s.by) {
 		s.by = append(s.by, make([][]sum, int(k.stack)+1-len(s.by))...)
 	}
 	list := s.by[k.stack]
 	for i := range list {
-		if p := &list[i]; p.kind == k.kind && p.waker == k.waker && p.reason == k.reason {
+		if p := &list[i]; p.key == k {
 			return &p.v
 		}
 	}
@@ -133,54 +143,155 @@ func (s *sums) all(n *Names) []sum {
 		list = append(list, *p)
 	}
 	order.Stable(list, func(a, b sum) int {
-		return cmp.Or(cmp.Compare(a.stack, b.stack), cmp.Compare(a.reason, b.reason), cmp.Compare(n.list[a.kind], n.list[b.kind]), cmp.Compare(n.list[a.waker], n.list[b.waker]))
+		return cmp.Or(cmp.Compare(a.stack, b.stack), cmp.Compare(a.reason, b.reason), cmp.Compare(n.list[a.kind], n.list[b.kind]), cmp.Compare(n.list[a.waker], n.list[b.waker]),
+			cmp.Compare(n.list[a.handler], n.list[b.handler]))
 	})
 	return list
 }
 
-// Profile returns what goroutines did in a trace, by where they did it. The runtime's own goroutines and those that record the trace are left out.
-func Profile(t *exectrace.Trace, w Window) (*profile.Profile, error) {
-	names := NewNames(t)
-	sums := &sums{in: map[key]*sum{}}
-	walk := &Walk{Window: w, Names: names}
-	walk.Span = func(s *Span) {
-		if s.Stack == 0 && s.State != exectrace.Running {
-			s.Stack = s.Goroutine.Start
+// A Profiler adds up what goroutines did in a trace, by where they did it. The runtime's own goroutines and those that record the trace are left out.
+//
+// It takes the spans of all of a trace, and cuts them to its window: what a goroutine did in the window may have got its name before or after.
+type Profiler struct {
+	names  *Names
+	window Window
+	sums   sums
+	free   []*Part
+	parts  int // that were begun and have not ended
+}
+
+// A Part is what a goroutine did while it answered one request. The handler is known when it ends.
+type Part struct {
+	kind uint32
+	list []sum
+	in   map[key]int // places in the list, of a long one
+}
+
+// NewProfiler returns a profiler of a window of a trace, which has nothing yet.
+func NewProfiler(n *Names, w Window) *Profiler {
+	return &Profiler{names: n, window: w, sums: sums{in: map[key]*sum{}}}
+}
+
+// Add takes a span of no request. Its goroutine must have been named; see Walk.Named.
+func (p *Profiler) Add(s *Span) {
+	k, v, ok := p.value(s)
+	if k.kind = p.names.kind(s.Goroutine, s.Stack); ok && !p.names.ours[k.kind] {
+		v.addTo(p.sums.get(k))
+	}
+}
+
+// AddTo takes a span of a request, and returns the part that it belongs to: the one that is handed in, or a new one where that is nil.
+func (p *Profiler) AddTo(part *Part, s *Span) *Part {
+	k, v, ok := p.value(s)
+	if !ok {
+		return part
+	}
+	if part == nil {
+		part = p.part()
+	}
+	v.addTo(part.get(k))
+	part.kind = p.names.kind(s.Goroutine, s.Stack) // which may get better
+	return part
+}
+
+// End adds a part, which may be nil, under the handler of its request; the part is not to be used after that.
+func (p *Profiler) End(part *Part, handler string) {
+	if part == nil {
+		return
+	}
+	name := p.names.number(handler)
+	for i := range part.list {
+		s := &part.list[i]
+		s.kind, s.handler = part.kind, name
+		s.v.addTo(p.sums.get(s.key))
+	}
+	p.parts--
+	part.list, part.in = part.list[:0], nil
+	p.free = append(p.free, part)
+}
+
+// Done reports whether nothing that happens from an event of the trace on can change the profile.
+func (p *Profiler) Done(t *exectrace.Trace, e *exectrace.Event) bool {
+	// What was there from the begin is stated as late as at the end of the first part.
+	return e.Time >= p.window.end() && p.parts == 0 && (t.Parts() == 0 || t.Part() > 0)
+}
+
+func (p *Profiler) part() *Part {
+	p.parts++
+	n := len(p.free)
+	if n == 0 {
+		return new(Part)
+	}
+	part := p.free[n-1]
+	p.free = p.free[:n-1]
+	return part
+}
+
+// get returns the values of a key, until the next get.
+func (p *Part) get(k key) *values {
+	if p.in != nil {
+		if i, ok := p.in[k]; ok {
+			return &p.list[i].v
 		}
-		k := key{stack: s.Stack, kind: names.kind(s.Goroutine, s.Stack)}
-		if names.ours[k.kind] {
-			return
-		}
-		column := runningColumn
-		switch s.State {
-		case exectrace.Waiting:
-			column = blockedColumn
-			k.reason = activity(names.Cause(s))
-			if names.Idle(s) {
-				column = idleColumn
-			} else {
-				k.waker = names.waker(s)
+		p.in[k] = len(p.list)
+	} else {
+		for i := range p.list {
+			if p.list[i].key == k {
+				return &p.list[i].v
 			}
-		case exectrace.Ready:
-			column, k.reason = readyColumn, isReady
-		case exectrace.Syscall:
-			column, k.reason = syscallColumn, inSyscall
-		default:
-			k.reason = isRunning
-			if s.Goroutine.Assisting() {
-				k.reason = inAssist
-			}
 		}
-		v := sums.get(k)
-		v[column] += s.Length()
-		if s.State == exectrace.Waiting {
-			v[waitsColumn]++
+		if len(p.list) == many {
+			p.in = map[key]int{k: len(p.list)}
+			for i := range p.list {
+				p.in[p.list[i].key] = i
+			}
 		}
 	}
-	if err := walk.Run(t); err != nil {
-		return nil, err
+	p.list = append(p.list, sum{key: k})
+	return &p.list[len(p.list)-1].v
+}
+
+// value is what a span adds to a profile, but for what its goroutine and its handler are.
+func (p *Profiler) value(s *Span) (k key, v values, ok bool) {
+	from, to, open := max(s.From, p.window.From), s.To, s.Open
+	if end := p.window.end(); to >= end {
+		to, open = end, true
+		if s.From >= end {
+			return k, v, false
+		}
 	}
-	return names.profile(t, walk, sums)
+	if to < from || to == from && s.From < from {
+		return k, v, false
+	}
+	if k.stack = s.Stack; k.stack == 0 && s.State != exectrace.Running {
+		k.stack = s.Goroutine.Start
+	}
+	switch s.State {
+	case exectrace.Waiting:
+		at := *s
+		at.Stack, at.Open = k.stack, open
+		k.reason = activity(p.names.Cause(&at))
+		v[waitsColumn] = 1
+		if p.names.Idle(&at) {
+			v[idleColumn] = to - from
+			break
+		}
+		v[blockedColumn] = to - from
+		k.waker = p.names.waker(&at)
+	case exectrace.Ready:
+		k.reason = isReady
+		v[readyColumn] = to - from
+	case exectrace.Syscall:
+		k.reason = inSyscall
+		v[syscallColumn] = to - from
+	default:
+		k.reason = isRunning
+		if s.Assist {
+			k.reason = inAssist
+		}
+		v[runningColumn] = to - from
+	}
+	return k, v, true
 }
 
 // waker is the number of the name of what ended a wait.
@@ -198,8 +309,13 @@ func (n *Names) waker(s *Span) uint32 {
 	return 0
 }
 
-func (n *Names) profile(t *exectrace.Trace, walk *Walk, sums *sums) (*profile.Profile, error) {
-	h := profile.Header{DefaultType: Blocked, DurationNanos: walk.End - walk.Begin}
+// Profile is what was added, after a walk through all of the trace, or until Done.
+func (p *Profiler) Profile(t *exectrace.Trace, walk *Walk) (*profile.Profile, error) {
+	if err := p.window.outside(walk.Begin, walk.End); err != nil {
+		return nil, err
+	}
+	begin, n := max(p.window.From, walk.Begin), p.names
+	h := profile.Header{DefaultType: Blocked, DurationNanos: min(walk.End, p.window.end()) - begin}
 	for _, typ := range Types {
 		unit := "nanoseconds"
 		if typ == Waits {
@@ -208,13 +324,13 @@ func (n *Names) profile(t *exectrace.Trace, walk *Walk, sums *sums) (*profile.Pr
 		h.SampleTypes = append(h.SampleTypes, profile.ValueType{Type: typ, Unit: unit})
 	}
 	if wall := t.Wall(); wall != 0 {
-		h.TimeNanos = wall + walk.Begin
+		h.TimeNanos = wall + begin
 	}
 	b := newStacks(t, h)
-	for _, k := range sums.all(n) {
+	for _, k := range p.sums.all(n) {
 		var labels []profile.Label
 		for _, l := range [...]profile.Label{
-			{Key: GoroutineLabel, Str: n.list[k.kind]}, {Key: HandlerLabel, Str: n.Handler(k.stack)}, {Key: ReasonLabel, Str: k.reason.String()}, {Key: WakerLabel, Str: n.list[k.waker]},
+			{Key: GoroutineLabel, Str: n.list[k.kind]}, {Key: HandlerLabel, Str: n.list[k.handler]}, {Key: ReasonLabel, Str: k.reason.String()}, {Key: WakerLabel, Str: n.list[k.waker]},
 		} {
 			if l.Str != "" {
 				labels = append(labels, l)

@@ -33,9 +33,12 @@ type Span struct {
 	By      int64
 	ByStack exectrace.Stack
 
-	Again bool // it waits where it waited before and went on: in a loop
-	Begun bool // it began before the trace, or before what is asked for
-	Open  bool // it had not ended by the end of the trace
+	Assist bool // it worked for the collector
+	Again  bool // it waits where it waited before and went on: in a loop
+	Begun  bool // it began before the trace, or before what is asked for
+	Open   bool // it had not ended by the end of the trace
+	Last   bool // the goroutine ended with it
+	Taken  bool // who took it from Walk.Span does not need it from Walk.Named
 }
 
 // Length is how long it took, in nanoseconds.
@@ -60,6 +63,7 @@ type Goroutine struct {
 	at     exectrace.Stack
 	assist bool // in a mark assist
 	again  bool
+	last   bool               // it ends now
 	loops  [2]exectrace.Stack // where it waited last in the function that it is there for
 
 	kind   uint32 // see Names
@@ -68,9 +72,6 @@ type Goroutine struct {
 
 // NoNumber is the Number of a goroutine that a walk with an Index came by, and that was not there before.
 const NoNumber = math.MaxUint32
-
-// Assisting reports whether the goroutine works for the collector.
-func (g *Goroutine) Assisting() bool { return g.assist }
 
 // A Window is the time of a trace that is asked for, in nanoseconds from its begin. To is 0 for all that follows.
 type Window struct{ From, To int64 }
@@ -86,6 +87,7 @@ func (w Window) end() int64 {
 type Walk struct {
 	Window Window
 	Span   func(*Span)            // takes the spans of goroutines, cut to the window, in the order of their ends; may be nil
+	Named  func(*Span)            // takes them after that; where only a later stack tells what a goroutine is for, when that is known. May be nil
 	Event  func(*exectrace.Event) // takes the events of the window before what they mean for goroutines; may be nil
 	Names  *Names                 // of the trace, where others ask for them, too; may be nil
 	Before func(*exectrace.Event) // takes what came before the window, in which Ps and the collector came to what they do; may be nil
@@ -109,6 +111,7 @@ type Walk struct {
 	quiet   bits                      // goroutines that Quiet took; nil where it takes none
 	still   Goroutine                 // the one that Quiet takes
 	ended   []*Goroutine              // room for new ones
+	held    map[*Goroutine][]Span     // for Named, in their order
 	other   Goroutine                 // stands for those that are not of interest
 }
 
@@ -165,15 +168,25 @@ func (w *Walk) Run(t *exectrace.Trace) error {
 			w.take(e)
 		}
 	}
-	switch {
-	case end <= w.begin:
-		return &OutsideError{Begin: w.begin}
-	case last < w.Window.From && w.Window.From > w.begin:
-		return &OutsideError{w.begin, last}
+	if err := w.Window.outside(w.begin, last); err != nil {
+		return err
 	}
 	w.End = max(w.Begin, min(last, end))
 	for _, id := range slices.Sorted(maps.Keys(w.Goroutines)) {
-		w.close(w.Goroutines[id], w.End, true)
+		g := w.Goroutines[id]
+		w.close(g, w.End, true)
+		w.release(g)
+	}
+	return nil
+}
+
+// outside says so where a trace has nothing of a window.
+func (w Window) outside(begin, last int64) error {
+	switch {
+	case w.end() <= begin:
+		return &OutsideError{Begin: begin}
+	case last < w.From && w.From > begin:
+		return &OutsideError{begin, last}
 	}
 	return nil
 }
@@ -302,11 +315,13 @@ func (w *Walk) change(e *exectrace.Event) {
 			g.stack = 0
 		}
 	}
+	g.last = e.To == exectrace.Absent
 	w.close(g, e.Time, false)
 	was := g.state
 	g.state, g.since, g.begun = e.To, e.Time, false
 	switch e.To {
 	case exectrace.Absent:
+		w.release(g)
 		delete(w.Goroutines, g.ID)
 		e.Slot.Value = nil
 		if len(w.ended) < maxEnded {
@@ -354,7 +369,7 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 	if w.keeper != nil && (g.since < w.keeper.border || g.begun && g.since == w.begin) {
 		w.keeper.carry(g, now)
 	}
-	if w.Span == nil {
+	if w.Span == nil && w.Named == nil {
 		return
 	}
 	from := max(g.since, w.Window.From)
@@ -364,11 +379,46 @@ func (w *Walk) close(g *Goroutine, now int64, open bool) {
 	// Field by field: a Span that is made elsewhere would be copied.
 	p := &w.span
 	p.Goroutine, p.State, p.From, p.To, p.Since, p.Stack = g, g.state, from, now, g.since, g.stack
-	p.Begun, p.Open, p.Again = g.begun || g.since < from, open, g.again
+	p.Begun, p.Open, p.Again, p.Assist = g.begun || g.since < from, open, g.again, g.assist
+	p.Last, p.Taken = g.last, false
 	if g.state == exectrace.Running || g.state == exectrace.Syscall {
 		p.Reason, p.By, p.ByStack = exectrace.NoReason, 0, 0
 	} else {
 		p.Reason, p.By, p.ByStack = g.reason, g.by, g.at
 	}
-	w.Span(&w.span)
+	if w.Span != nil {
+		w.Span(p)
+	}
+	if w.Named != nil && !p.Taken {
+		w.name(p)
+	}
+}
+
+// maxHeld bounds what is held back of a goroutine; nothing said by then what it is for.
+const maxHeld = 64
+
+// name hands a span to Named, or holds it back until it is known what its goroutine is for.
+func (w *Walk) name(s *Span) {
+	g := s.Goroutine
+	if _, sure := w.names.kindOn(g, s.Stack); !sure && w.names.of(g.Start).only && len(w.held[g]) < maxHeld {
+		if w.held == nil {
+			w.held = map[*Goroutine][]Span{}
+		}
+		w.held[g] = append(w.held[g], *s)
+		return
+	}
+	w.release(g)
+	w.Named(s)
+}
+
+// release hands on what was held back of a goroutine.
+func (w *Walk) release(g *Goroutine) {
+	if len(w.held) == 0 || w.held[g] == nil {
+		return
+	}
+	list := w.held[g]
+	delete(w.held, g)
+	for i := range list {
+		w.Named(&list[i])
+	}
 }

@@ -85,12 +85,12 @@ func latencyOf(h *latency.Histogram) Latency {
 func Summarize(t *exectrace.Trace, w Window, other *Walk) (*Summary, error) {
 	w.From = max(w.From, t.Begin())
 	s := newSumming(t, w)
-	walk := &Walk{Window: w, Names: s.names, Span: s.span, Event: s.event, Before: s.before}
+	walk := &Walk{Window: w, Names: s.names, Named: s.span, Event: s.event, Before: s.before}
 	if other != nil {
 		if other.Names != nil {
 			s.names, walk.Names = other.Names, other.Names
 		}
-		walk.Span = func(p *Span) {
+		walk.Named = func(p *Span) {
 			s.span(p)
 			other.Span(p)
 		}
@@ -315,7 +315,7 @@ func (s *summing) ended(name string, from, to int64) {
 
 func (s *summing) span(p *Span) {
 	d := p.Length()
-	if p.Goroutine.Assisting() {
+	if p.Assist {
 		switch p.State {
 		case exectrace.Running:
 			s.AssistRunning += d
@@ -378,7 +378,7 @@ func Places(t *exectrace.Trace, w Window) ([]PlaceSum, RangeSum, int64, error) {
 	sums := map[place]*PlaceSum{}
 	var all RangeSum
 	walk := &Walk{Window: w, Names: names}
-	walk.Span = func(s *Span) {
+	walk.Named = func(s *Span) {
 		if s.State != exectrace.Waiting || names.Idle(s) || names.OfRuntime(s.Goroutine, s.Stack) {
 			return
 		}
@@ -426,7 +426,7 @@ func Wakers(t *exectrace.Trace, w Window, matches func(function string) bool) ([
 	sums := map[waker]*WakerSum{}
 	var all RangeSum
 	walk := &Walk{Window: w, Names: names}
-	walk.Span = func(s *Span) {
+	walk.Named = func(s *Span) {
 		if s.State != exectrace.Waiting || names.Idle(s) {
 			return
 		}

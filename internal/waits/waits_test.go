@@ -158,41 +158,6 @@ func TestGoToolTrace(t *testing.T) {
 	}
 }
 
-// TestProfile holds that a profile has the time of all goroutines of the program.
-func TestProfile(t *testing.T) {
-	for name, b := range recorded(t) {
-		t.Run(name, func(t *testing.T) {
-			tr := open(t, b)
-			p, err := Profile(tr, Window{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want int64
-			names := NewNames(tr)
-			walk := &Walk{Span: func(s *Span) {
-				if !IsRuntime(names.Kind(s.Goroutine, s.Stack)) {
-					want += s.Length()
-				}
-			}}
-			if err := walk.Run(tr); err != nil {
-				t.Fatal(err)
-			}
-			var got int64
-			for k, typ := range Types {
-				if typ == Waits {
-					continue
-				}
-				for _, v := range p.Values(k) {
-					got += v
-				}
-			}
-			if got != want || got == 0 {
-				t.Errorf("%d ns in the profile, %d in spans", got, want)
-			}
-		})
-	}
-}
-
 // TestSummary holds that an overview adds up.
 func TestSummary(t *testing.T) {
 	for name, b := range recorded(t) {

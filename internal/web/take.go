@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/waits"
 )
@@ -146,7 +147,7 @@ func readTaken(name string, body []byte) (*recording.Recording, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := waits.Profile(t, waits.Window{})
+		p, err := requests.Profile(t, waits.Window{})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

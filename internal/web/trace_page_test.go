@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/requests"
 	"github.com/hone-perf/hone/internal/waits"
 	"github.com/hone-perf/hone/internal/web"
 )
@@ -38,7 +39,7 @@ func traced(t *testing.T) *recording.Recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := waits.Profile(tr, waits.Window{})
+	p, err := requests.Profile(tr, waits.Window{})
 	if err != nil {
 		t.Fatal(err)
 	}

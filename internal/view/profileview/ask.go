@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 // A question is a query with its profile.
@@ -61,6 +62,11 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if note := unseen(in[0], k, q); note != "" {
 		a.head.Notes.Add(note)
 	}
+	if runsInTrace(p, k) && !strings.HasPrefix(q.By, calls.LabelPrefix) && q.View != "tags" && !q.PProf {
+		a.head.Notes.Add("a trace says where a goroutine is only when it stops running, and all of the time until then counts there. By function, ", waits.Running,
+			" tells where goroutines stop, and not what they compute; labels are exact. A trace has CPU samples of what they compute if a CPU profile was recorded at the same time: ",
+			hint.Ask("flamechart", in[0].Ref))
+	}
 	if q.Relative {
 		a.Profile = rest
 	}
@@ -100,6 +106,11 @@ func partly(rec *recording.Recording, q query.Query) string {
 	}
 	about := func(d time.Duration) string { return unit.Time(d.Round(100 * time.Millisecond)) }
 	return fmt.Sprintf("CPU profiles cover %s of this run of %s, between %s and %s", about(c.Covered), about(c.Run), about(c.From), about(c.To))
+}
+
+// runsInTrace reports whether a sample type is the running time of goroutines in an execution trace.
+func runsInTrace(p *profile.Profile, k int) bool {
+	return p.SampleTypes[k].Type == waits.Running && k < len(waits.Types) && waits.Types[k] == waits.Running
 }
 
 // unseen returns a note if a heap profile lacks much of what the program allocated, as where the program was killed: the runtime shows only what was

@@ -186,6 +186,7 @@ func Goroutine(in []*recording.Recording, q query.Query) (report.Report, error) 
 	err = x.Read(func(t *exectrace.Trace, names *waits.Names) error {
 		return goroutineIn(t, names, x.Index, w, q.Limit, out)
 	})
+	out.Kind = cmp.Or(x.Kind(id), out.Kind) // the window may not tell
 	if err != nil {
 		return nil, err
 	}

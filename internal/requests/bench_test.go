@@ -1,10 +1,11 @@
-package waits
+package requests
 
 import (
 	"os"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/exectrace"
+	"github.com/hone-perf/hone/internal/waits"
 )
 
 func BenchmarkProfile(b *testing.B) {
@@ -27,7 +28,7 @@ func BenchmarkProfile(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Profile(t, Window{}); err != nil {
+		if _, err := Profile(t, waits.Window{}); err != nil {
 			b.Fatal(err)
 		}
 	}
