@@ -179,6 +179,7 @@ var (
 	// and the recorder know how long it took.
 	serverChanges = [][2]string{
 		{"\n\thandler.ServeHTTP(rw, req)\n}\n", "\n\tdefer honeServed(req, honeBegan(req)); handler.ServeHTTP(rw, req)\n}\n"},
+		{"r.matches = mux.findHandler(r)\n\t}\n\th.ServeHTTP(w, r)\n}\n", "r.matches = mux.findHandler(r)\n\t}\n\thoneMatched(r); h.ServeHTTP(w, r)\n}\n"},
 	}
 	requestAsIs = same("\n\tPattern string\n") // not before Go 1.23
 	// packChanges keep the recorder from packing what it writes.

@@ -117,7 +117,7 @@ func Find(t *exectrace.Trace) (*Found, error) {
 
 // NewFinder returns a Finder of the requests of a trace.
 func NewFinder(t *exectrace.Trace) *Finder {
-	return &Finder{trace: t, names: waits.NewNames(t), open: map[int64]*serving{}, found: &Found{Begin: t.Begin()}}
+	return &Finder{trace: t, names: waits.NewNames(t), open: map[int64]*serving{}, early: map[int64]string{}, limited: map[int64]*limited{}, found: &Found{Begin: t.Begin()}}
 }
 
 // Walk returns how the finder goes through the trace, all of it.
@@ -166,6 +166,10 @@ type Finder struct {
 	open  map[int64]*serving // by goroutine
 	found *Found
 	ended int64
+
+	early   map[int64]string   // patterns of requests of which no span has come, by goroutine
+	limited map[int64]*limited // by goroutine
+
 	full  [][]Request // of those that were found; Found.Requests goes on from there
 	brief *briefs     // in place of these; nil for them
 
@@ -182,6 +186,9 @@ type serving struct {
 	has      bool // From is known
 
 	part *waits.Part // of the profile
+
+	matched bool // Handler is a pattern
+	calls   int  // of handlers, on the stack that says what Handler is
 }
 
 // event looks for ends of goroutines, and for requests that begin without a wait: for each, the server creates one goroutine that watches the
@@ -189,12 +196,18 @@ type serving struct {
 func (f *Finder) event(e *exectrace.Event) {
 	switch {
 	case e.Kind == exectrace.Log && e.Name == waits.HandlerLog:
-		if r := f.open[e.Goroutine]; r != nil {
-			r.Handler, r.real = e.Text, true
+		g := e.Goroutine
+		if l := f.limited[g]; l != nil {
+			g = l.by
 		}
+		f.named(g, e.Text)
 	case e.Kind != exectrace.Change:
 	case e.To == exectrace.Absent:
 		f.ended = e.Goroutine
+		delete(f.limited, e.Goroutine)
+		delete(f.early, e.Goroutine)
+	case e.From == exectrace.Absent && e.By > 0 && f.names.Limited(e.Own):
+		f.limited[e.Goroutine] = &limited{by: e.By, since: e.Time}
 	case e.From == exectrace.Absent && e.By > 0 && f.names.Watches(e.Own):
 		r := f.open[e.By]
 		if r == nil {
@@ -205,6 +218,32 @@ func (f *Finder) event(e *exectrace.Event) {
 		}
 		r.watched = true
 	}
+}
+
+// named takes the pattern of a ServeMux that the request of a goroutine has matched. Where several do, the last one says most: it is of a ServeMux below another one.
+func (f *Finder) named(g int64, pattern string) {
+	r := f.open[g]
+	switch {
+	case r == nil:
+		f.early[g] = pattern
+		return
+	case r.finished:
+		f.next(r)
+	}
+	r.Handler, r.real, r.matched = pattern, true, true
+}
+
+// handled takes the handler on a stack of a request.
+func (r *serving) handled(h waits.Handler) {
+	if h.Name != "" && !r.matched && (r.Handler == "" || h.Calls > r.calls) {
+		r.Handler, r.calls = h.Name, h.Calls
+	}
+}
+
+// A limited is a goroutine that calls a handler with a time limit.
+type limited struct {
+	by    int64 // the goroutine that answers the request
+	since int64
 }
 
 // next ends a request, and begins one that had been read already.
@@ -228,19 +267,22 @@ func (f *Finder) span(s *waits.Span) {
 	switch {
 	case r != nil && r.own:
 		f.spend(r, s)
-		if r.Handler == "" {
-			r.Handler = f.names.Handler(s.Stack)
-		}
+		r.handled(f.names.Handler(s.Stack))
 		if f.ended == g && s.State == exectrace.Running {
 			f.done(r)
 			delete(f.open, g)
 		}
 		return
 	case r == nil && !serves:
+		f.below(s)
 		return
 	case r == nil:
 		r = &serving{Request: Request{Goroutine: g}}
 		f.open[g], s.Goroutine.Mine = r, r
+		if pattern, ok := f.early[g]; ok {
+			delete(f.early, g)
+			f.named(g, pattern)
+		}
 	}
 	if f.ended == g && s.State == exectrace.Running {
 		if r.real {
@@ -294,11 +336,27 @@ func (f *Finder) span(s *waits.Span) {
 	if !r.has {
 		r.From, r.has, r.Begun = s.From, true, s.Begun
 	}
-	if r.Handler == "" {
-		r.Handler = f.names.Handler(s.Stack)
-	}
+	r.handled(f.names.Handler(s.Stack))
 	f.spend(r, s)
 }
+
+// below looks at what a goroutine did that answers no request itself: a handler with a time limit has one of its own.
+func (f *Finder) below(s *waits.Span) {
+	l := f.limited[s.Goroutine.ID]
+	if l == nil {
+		return
+	}
+	r := f.open[l.by]
+	if r == nil || r.finished || r.has && r.From > l.since {
+		return // that request is over
+	}
+	h := f.names.Handler(s.Stack)
+	h.Calls += below
+	r.handled(h)
+}
+
+// below is more than the calls of handlers on the stack of a goroutine that answers a request.
+const below = 1 << 10
 
 // spend has a request take the time of a span.
 func (f *Finder) spend(r *serving, s *waits.Span) {

@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,7 @@ type calls struct {
 	kind    uint32 // of the root
 	only    bool   // its outermost function is only there to call another one
 	wakes   bool   // that it wakes somebody from the network is meant: a deadline, a connection that is closed
-	handler string
+	handler Handler
 	frames  []exectrace.Frame
 	root    string // its outermost function that is not there only to call another one
 	place   int    // number of the innermost frame that is not of the runtime or of what waits for it; -1 is none
@@ -218,10 +219,20 @@ func function(name string) string {
 	return name
 }
 
-// handler is the function that answers the request, by the calls below the server: what the innermost HandlerFunc calls, or the first method
+// A Handler is the function that answers a request, by the calls below the server. Of two on the stacks of a request, the one with more Calls is it: the other one
+// was on the way to it.
+type Handler struct {
+	Name  string // "" where there is none
+	Calls int    // of handlers, each below the one before it
+}
+
+// timeoutStart is what a goroutine is started with in which a handler has a time limit.
+const timeoutStart = "net/http.(*timeoutHandler).ServeHTTP.func1"
+
+// handler is what the innermost call of a handler calls that is not a server's own; where there is none, what the innermost HandlerFunc calls, or the first method
 // ServeHTTP that is not of net/http.
-func handler(frames []exectrace.Frame) string {
-	served := false
+func handler(frames []exectrace.Frame) (h Handler) {
+	served := len(frames) > 0 && frames[len(frames)-1].Func == timeoutStart
 	for _, f := range frames {
 		if isServe(f.Func) || strings.HasSuffix(f.Func, "serverConn).runHandler") || strings.HasSuffix(f.Func, "serverHandler.ServeHTTP") {
 			served = true
@@ -229,19 +240,56 @@ func handler(frames []exectrace.Frame) string {
 		}
 	}
 	if !served {
-		return ""
+		return h
 	}
+	inner, serve := "", ""
 	for i, f := range frames {
-		if f.Func == "net/http.HandlerFunc.ServeHTTP" && i > 0 {
-			return frames[i-1].Func
+		if serve == "" && strings.HasSuffix(f.Func, ".ServeHTTP") && !strings.HasPrefix(f.Func, "net/http.") {
+			serve = f.Func
+		}
+		if i == 0 || !callsHandler(f.Func) {
+			continue
+		}
+		called := frames[i-1].Func
+		if f.Func == handlerFunc && inner == "" {
+			inner = called
+		}
+		if isServers(called) {
+			continue
+		}
+		if h.Calls++; h.Name == "" {
+			h.Name = called
 		}
 	}
-	for _, f := range frames {
-		if strings.HasSuffix(f.Func, ".ServeHTTP") && !strings.HasPrefix(f.Func, "net/http.") {
-			return f.Func
+	if h.Name == "" {
+		h.Name = cmp.Or(inner, serve)
+	}
+	return h
+}
+
+const (
+	handlerFunc = "net/http.HandlerFunc.ServeHTTP"
+	gin         = "github.com/gin-gonic/gin."
+	echo        = "github.com/labstack/echo/"
+)
+
+// callsHandler reports whether a function is there to call a handler, or one of the functions around it.
+func callsHandler(name string) bool {
+	switch name {
+	case handlerFunc, gin + "(*Context).Next", "github.com/julienschmidt/httprouter.(*Router).ServeHTTP":
+		return true
+	}
+	return strings.HasPrefix(name, echo) && strings.HasSuffix(name, ".(*Echo).add.func1") // v4 and v5 are in folders of these names
+}
+
+// isServers reports whether a function is of a server or a router, which are not what a request is for.
+func isServers(name string) bool {
+	for _, prefix := range []string{"net/http.", gin, echo, "github.com/go-chi/chi/", "github.com/julienschmidt/httprouter."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // HandlerLog is the category under which programs that hone record built say what request they answered.
@@ -258,8 +306,14 @@ func (n *Names) Watches(start exectrace.Stack) bool {
 	return n.of(start).root == "net/http.(*connReader).backgroundRead"
 }
 
-// Handler is the function that answers a request on this stack, "" where there is none.
-func (n *Names) Handler(s exectrace.Stack) string { return n.of(s).handler }
+// Handler is the function that answers a request on this stack.
+func (n *Names) Handler(s exectrace.Stack) Handler { return n.of(s).handler }
+
+// Limited reports whether a goroutine that starts so calls a handler that has a time limit, for the one that answers the request.
+func (n *Names) Limited(start exectrace.Stack) bool {
+	frames := n.of(start).frames
+	return len(frames) > 0 && frames[len(frames)-1].Func == timeoutStart
+}
 
 // Place is the innermost call of a stack that is not of the runtime or of what waits for it.
 func (n *Names) Place(s exectrace.Stack) (exectrace.Frame, bool) {

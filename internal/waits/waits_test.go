@@ -229,12 +229,21 @@ func TestNames(t *testing.T) {
 		{"go with arguments", stack("main.f", "main.start.gowrap2"), "main.f", "", false, NoPhase},
 		{"HTTP/2", stack("main.page", "net/http.HandlerFunc.ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*http2serverConn).runHandler"),
 			"net/http.(*http2serverConn).runHandler", "main.page", false, OwnGoroutine},
+		{"gin", stack(append([]string{"time.Sleep", "main.get", "github.com/gin-gonic/gin.(*Context).Next", "main.logged.func1", "github.com/gin-gonic/gin.(*Context).Next", "github.com/gin-gonic/gin.(*Engine).ServeHTTP"},
+			serve...)...), "net/http.(*conn).serve", "main.get", false, Handling},
+		{"middleware of gin", stack(append([]string{"internal/poll.(*FD).Write", "github.com/gin-gonic/gin.LoggerWithConfig.func1", "github.com/gin-gonic/gin.(*Context).Next", "github.com/gin-gonic/gin.(*Engine).ServeHTTP"},
+			serve...)...), "net/http.(*conn).serve", "github.com/gin-gonic/gin.(*Engine).ServeHTTP", false, Handling},
+		{"echo", stack(append([]string{"time.Sleep", "main.get", "github.com/labstack/echo/v4.(*Echo).add.func1", "main.main.func1.1", "github.com/labstack/echo/v4.(*Echo).ServeHTTP"}, serve...)...),
+			"net/http.(*conn).serve", "main.get", false, Handling},
+		{"chi", stack(append([]string{"time.Sleep", "main.get", "net/http.HandlerFunc.ServeHTTP", "github.com/go-chi/chi/v5.(*Mux).routeHTTP", "net/http.HandlerFunc.ServeHTTP", "github.com/go-chi/chi/v5.(*Mux).ServeHTTP"},
+			serve...)...), "net/http.(*conn).serve", "main.get", false, Handling},
+		{"time limit", stack("time.Sleep", "main.get", "net/http.HandlerFunc.ServeHTTP", "net/http.(*timeoutHandler).ServeHTTP.func1"), "net/http.(*timeoutHandler).ServeHTTP.func1", "main.get", false, NoPhase},
 		{"nothing", nil, "", "", false, NoPhase},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if c := look(test.frames); c.root != test.root || c.handler != test.handler || (c.idle || c.loop) != test.idle || c.phase != test.phase {
-				t.Errorf("root %q, handler %q, idle %t, phase %d; want %q, %q, %t, %d", c.root, c.handler, c.idle || c.loop, c.phase, test.root, test.handler, test.idle, test.phase)
+			if c := look(test.frames); c.root != test.root || c.handler.Name != test.handler || (c.idle || c.loop) != test.idle || c.phase != test.phase {
+				t.Errorf("root %q, handler %q, idle %t, phase %d; want %q, %q, %t, %d", c.root, c.handler.Name, c.idle || c.loop, c.phase, test.root, test.handler, test.idle, test.phase)
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func Regions(in []*recording.Recording, q query.Query) (report.Report, error) {
 
 // noHandlerNote explains why some requests have no handler.
 const noHandlerNote = "some requests have no handler: a trace shows the handler only of a request that waited or made a system call in it, so rows of handlers miss requests that only compute. " +
-	"In programs that hone builds and records, all requests have theirs"
+	"In programs that hone builds and records, all requests of a ServeMux have theirs"
 
 func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.Report, error) {
 	if len(in) > 1 {
