@@ -20,6 +20,7 @@ import (
 // Pick chooses one from its parts. Use a Kind to get parts other than profiles.
 type Recording struct {
 	Ref      string           // what the user typed to get it
+	Live     bool             // a server recorded it just for this question
 	Profile  *profile.Profile // what views are about; nil when there is none
 	Manifest *Manifest        // nil for a bare profile
 	Parts    map[string][]Part

@@ -13,6 +13,7 @@ import (
 // An Execution is an overview of an execution trace. Times are in nanoseconds.
 type Execution struct {
 	Ref     string    `json:"ref"`
+	Live    bool      `json:"-"`            // the trace was taken from a server for this answer; the next question would be about another one
 	At      string    `json:"at,omitempty"` // as it was asked for
 	Go      string    `json:"go"`           // version of the format of the trace
 	Started time.Time `json:"started,omitzero"`
@@ -188,14 +189,14 @@ func (e *Execution) Blocks() iter.Seq[Block] {
 	if e.Tracer*50 > e.Capacity {
 		list = append(list, Note{Phrase{"recording the trace took ", Nanos(e.Tracer), ", ", Share{e.Tracer, e.Capacity}, " of all P time"}})
 	}
-	next := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).With("metric", "blocked").For("the same as a flame graph")}
+	more := []hint.Command{during(e.At, "waits", e.Ref).For("where goroutines waited"), during(e.At, "flame", e.Ref).With("metric", "blocked").For("the same as a flame graph")}
 	if e.Requests > 0 {
-		next = append(next, during(e.At, "requests", e.Ref).For("requests, and what the slow ones spend more time on"))
+		more = append(more, during(e.At, "requests", e.Ref).For("requests, and what the slow ones spend more time on"))
 	}
 	if e.Slowest != nil {
-		next = append(next, during(e.At, "request", e.Ref).Of("slowest").For("what the slowest request waited for"))
+		more = append(more, during(e.At, "request", e.Ref).Of("slowest").For("what the slowest request waited for"))
 	}
-	list = append(list, Commands{Title: "try next", Items: next})
+	list = append(list, next(e.Live, e.Ref, more...))
 	return blocks(list)
 }
 
@@ -238,6 +239,7 @@ func stoppedTable(list []StoppedRow) Table {
 // A Waits is the places where goroutines of a trace waited for something other than work.
 type Waits struct {
 	Ref    string      `json:"ref"`
+	Live   bool        `json:"-"`            // the trace was taken from a server for this answer; the next question would be about another one
 	At     string      `json:"at,omitempty"` // as it was asked for
 	Length int64       `json:"length_nanos"`
 	Total  int64       `json:"blocked_nanos"`
@@ -283,12 +285,20 @@ func (w *Waits) Blocks() iter.Seq[Block] {
 	for _, n := range w.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
-	list = append(list, Commands{Title: "try next", Items: []hint.Command{
+	list = append(list, next(w.Live, w.Ref,
 		during(w.At, "flame", w.Ref).With("metric", "blocked").For("the same with all calls"),
 		during(w.At, "top", w.Ref).With("metric", "ready").For("where goroutines waited for a P"),
 		during(w.At, "tags", w.Ref).With("metric", "blocked").For("by reason, goroutine, handler and waker"),
-	}})
+	))
 	return blocks(list)
+}
+
+// next lists the commands to run next. Of a server, each would be about another trace than the one in the answer, so there the next step is to keep one.
+func next(live bool, ref string, list ...hint.Command) Commands {
+	if live {
+		list = []hint.Command{hint.Ask("record", ref).With("trace", "").For("keep a trace in a file, and ask about that: each command takes a new one from the server")}
+	}
+	return Commands{Title: "try next", Items: list}
 }
 
 // during returns another question about the same time.

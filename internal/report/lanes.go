@@ -12,6 +12,7 @@ import (
 // Lanes are a picture of a part of an execution trace: what filled each pixel of each lane. Times are in nanoseconds.
 type Lanes struct {
 	Ref    string   `json:"ref"`
+	Live   bool     `json:"-"`                     // the trace was taken from a server for this answer; the next question would be about another one
 	At     string   `json:"at,omitempty"`          // as it was asked for
 	Begin  int64    `json:"begin_nanos,omitempty"` // of the trace: later than 0 where it is of the end of a run
 	Whole  int64    `json:"trace_nanos"`           // its end
@@ -210,10 +211,10 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	if len(l.Goroutines) > 0 {
-		list = append(list, Commands{Title: "try next", Items: []hint.Command{
+		list = append(list, next(l.Live, l.Ref,
 			during(l.At, "goroutine", l.Ref).Of(strconv.FormatInt(l.Goroutines[0].ID, 10)).For("what the most active one did"),
 			hint.Ask("web", l.Ref).For("the same to zoom and click, in a browser"),
-		}})
+		))
 	}
 	return blocks(list)
 }
@@ -233,6 +234,7 @@ func (l *Lanes) has(state int) bool {
 // A Goroutine is what one goroutine of an execution trace did. Times are in nanoseconds.
 type Goroutine struct {
 	Ref      string          `json:"ref"`
+	Live     bool            `json:"-"`            // the trace was taken from a server for this answer; the next question would be about another one
 	At       string          `json:"at,omitempty"` // as it was asked for
 	ID       int64           `json:"goroutine"`
 	Kind     string          `json:"started_as,omitempty"`
@@ -319,9 +321,9 @@ func (g *Goroutine) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	if len(g.Requests) > 0 {
-		list = append(list, Commands{Title: "try next", Items: []hint.Command{
+		list = append(list, next(g.Live, g.Ref,
 			during(g.At, "request", g.Ref).Of(strconv.Itoa(g.Requests[0].Number)).For("the longest request that it answered"),
-		}})
+		))
 	}
 	return blocks(list)
 }

@@ -12,6 +12,7 @@ import (
 type RequestDiff struct {
 	Work     Work            `json:"work"`
 	Ref      string          `json:"ref"`
+	Live     bool            `json:"-"` // the trace was taken from a server for this answer; the next question would be about another one
 	Base     string          `json:"base"`
 	At       string          `json:"at,omitempty"` // as it was asked for
 	Of       int             `json:"requests"`
@@ -96,10 +97,10 @@ func (d *RequestDiff) Blocks() iter.Seq[Block] {
 	for _, n := range d.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
-	list = append(list, Commands{Title: "try next", Items: []hint.Command{
-		during(d.At, string(d.Work)+"s", d.Ref).For("what the slow " + string(d.Work) + "s of this one spend more time on"),
+	list = append(list, next(d.Live, d.Ref,
+		during(d.At, string(d.Work)+"s", d.Ref).For("what the slow "+string(d.Work)+"s of this one spend more time on"),
 		hint.Ask("diff", d.Base, d.Ref).With("metric", "blocked").For("where goroutines waited, before and now"),
-	}})
+	))
 	return blocks(list)
 }
 

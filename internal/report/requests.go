@@ -29,6 +29,7 @@ func (w Work) named() string {
 type Requests struct {
 	Work     Work          `json:"work"`
 	Ref      string        `json:"ref"`
+	Live     bool          `json:"-"`            // the trace was taken from a server for this answer; the next question would be about another one
 	At       string        `json:"at,omitempty"` // as it was asked for
 	Length   int64         `json:"length_nanos"`
 	Of       int           `json:"requests"`
@@ -178,13 +179,13 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{n}})
 	}
 	if len(r.Slowest) == 0 {
-		list = append(list, Commands{Title: "try next", Items: []hint.Command{during(r.At, "waits", r.Ref).For("where goroutines waited"), during(r.At, "kinds", r.Ref).For("what goroutines there are")}})
+		list = append(list, next(r.Live, r.Ref, during(r.At, "waits", r.Ref).For("where goroutines waited"), during(r.At, "kinds", r.Ref).For("what goroutines there are")))
 	}
 	if len(r.Slowest) > 0 {
-		list = append(list, Commands{Title: "try next", Items: []hint.Command{
-			during(r.At, string(r.Work), r.Ref).Of("slowest").For("what the slowest " + string(r.Work) + " waited for"),
+		list = append(list, next(r.Live, r.Ref,
+			during(r.At, string(r.Work), r.Ref).Of("slowest").For("what the slowest "+string(r.Work)+" waited for"),
 			during(r.At, "waits", r.Ref).For("where all goroutines waited"),
-		}})
+		))
 	}
 	return blocks(list)
 }

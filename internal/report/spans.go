@@ -11,6 +11,7 @@ import (
 // A Spans is the longest spans of goroutines in an execution trace.
 type Spans struct {
 	Ref    string    `json:"ref"`
+	Live   bool      `json:"-"`            // the trace was taken from a server for this answer; the next question would be about another one
 	At     string    `json:"at,omitempty"` // as it was asked for
 	Length int64     `json:"length_nanos"`
 	Of     int       `json:"of"`               // spans there are, but for those of waiting for work
@@ -48,14 +49,14 @@ func (s *Spans) Blocks() iter.Seq[Block] {
 	for _, n := range s.Notes {
 		list = append(list, Note{Phrase{n}})
 	}
-	next := []hint.Command{
+	more := []hint.Command{
 		during(s.At, "spans", s.Ref).With("o", "spans.parquet").For("all spans, for DuckDB, ClickHouse or pandas"),
 		during(s.At, "spans", s.Ref).With("o", "spans.pftrace").For("all spans, for https://ui.perfetto.dev"),
 	}
 	if len(s.Spans) > 0 {
-		next = append(next, during(s.At, "goroutine", s.Ref).Of(strconv.FormatInt(s.Spans[0].Goroutine, 10)).For("all that the goroutine of the longest did"))
+		more = append(more, during(s.At, "goroutine", s.Ref).Of(strconv.FormatInt(s.Spans[0].Goroutine, 10)).For("all that the goroutine of the longest did"))
 	}
-	return blocks(append(list, Commands{Title: "try next", Items: next}))
+	return blocks(append(list, next(s.Live, s.Ref, more...)))
 }
 
 // endedBy is what ended a wait, in words.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/pprof"
 	"runtime/trace"
 	"strings"
 	"testing"
@@ -105,5 +106,34 @@ func TestTimeLimit(t *testing.T) {
 		if !strings.HasSuffix(r.Handler, ".limitedPage") {
 			t.Errorf("handler %q", r.Handler)
 		}
+	}
+}
+
+// TestProfilesAreLeftOut holds that requests for profiles are not among those of the program.
+func TestProfilesAreLeftOut(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/page", func(http.ResponseWriter, *http.Request) { time.Sleep(time.Millisecond) })
+	mux.HandleFunc("/profiles/", func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = "/debug/pprof/goroutine"
+		pprof.Index(w, r)
+	})
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	tr := tracing(t, func() {
+		for _, path := range []string{"/page", "/profiles/?debug=1", "/page"} {
+			resp, err := s.Client().Get(s.URL + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	})
+	found, err := Find(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Requests) != 2 || len(found.Profiles) != 1 {
+		t.Errorf("%d requests and %d for profiles: %+v", len(found.Requests), len(found.Profiles), found)
 	}
 }

@@ -6,6 +6,7 @@ package requests
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/exectrace"
 	"github.com/hone-perf/hone/internal/waits"
@@ -99,8 +100,9 @@ const Max = 2 << 20
 // A Found is the requests of a trace.
 type Found struct {
 	Requests []Request
-	More     int   // that were left out
-	Begin    int64 // of the trace
+	More     int       // that were left out
+	Profiles []Request // for a profile or a trace, which are about the program, not of it; not in Requests
+	Begin    int64     // of the trace
 	End      int64
 	Notes    []string // of what could not be read
 }
@@ -176,6 +178,9 @@ type Finder struct {
 	profile *waits.Profiler // takes what goroutines did, and the handlers; then nothing is kept of requests. nil where it is not asked for
 }
 
+// profilesPath is where servers offer profiles and traces.
+const profilesPath = "/debug/pprof/"
+
 // A serving is a request that may be one.
 type serving struct {
 	Request
@@ -187,6 +192,7 @@ type serving struct {
 
 	part *waits.Part // of the profile
 
+	profile bool // the handler is one of net/http/pprof
 	matched bool // Handler is a pattern
 	calls   int  // of handlers, on the stack that says what Handler is
 }
@@ -235,6 +241,7 @@ func (f *Finder) named(g int64, pattern string) {
 
 // handled takes the handler on a stack of a request.
 func (r *serving) handled(h waits.Handler) {
+	r.profile = r.profile || strings.HasPrefix(h.Name, "net/http/pprof.")
 	if h.Name != "" && !r.matched && (r.Handler == "" || h.Calls > r.calls) {
 		r.Handler, r.calls = h.Name, h.Calls
 	}
@@ -386,6 +393,11 @@ func (f *Finder) done(r *serving) {
 	if f.profile != nil {
 		f.profile.End(r.part, r.Handler)
 		r.part = nil
+		return
+	}
+	if r.profile || strings.Contains(r.Handler, profilesPath) {
+		// They take as long as whoever asks wants to look on.
+		f.found.Profiles = append(f.found.Profiles, r.Request)
 		return
 	}
 	if f.brief != nil {

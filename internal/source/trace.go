@@ -106,5 +106,11 @@ func (o *Options) Trace(ctx context.Context, ref string) (*recording.Recording, 
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return recording.Execution.ReadAlone(ref, resp.Body)
+	rec, err := recording.Execution.ReadAlone(ref, resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	out := *rec
+	out.Live = true
+	return &out, nil
 }

@@ -244,6 +244,9 @@ func handler(frames []exectrace.Frame) (h Handler) {
 	}
 	inner, serve := "", ""
 	for i, f := range frames {
+		if strings.HasPrefix(f.Func, "net/http/pprof.") {
+			return Handler{f.Func, len(frames)}
+		}
 		if serve == "" && strings.HasSuffix(f.Func, ".ServeHTTP") && !strings.HasPrefix(f.Func, "net/http.") {
 			serve = f.Func
 		}

@@ -22,7 +22,7 @@ const leastInStretch = 5
 
 // requestDiff compares the requests of a trace with those of another one.
 func requestDiff(in []*recording.Recording, q query.Query, work report.Work) (report.Report, error) {
-	out := &report.RequestDiff{Work: work, Ref: in[0].Ref, Base: in[1].Ref, At: q.At.String(), Handlers: []report.HandlerChange{}, Parts: []report.PartChange{}}
+	out := &report.RequestDiff{Work: work, Ref: in[0].Ref, Live: in[0].Live, Base: in[1].Ref, At: q.At.String(), Handlers: []report.HandlerChange{}, Parts: []report.PartChange{}}
 	type sides struct{ before, now []requests.Request }
 	by := map[string]*sides{}
 	for i, rec := range in {

@@ -10,6 +10,7 @@ import (
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/requests"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/waits"
 )
 
@@ -108,9 +109,20 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Work: work, Ref: in[0].Ref, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: slices.Clone(found.Notes)}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: slices.Clone(found.Notes)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
+	}
+	if work == report.RequestWork {
+		left := 0
+		for i := range found.Profiles {
+			if r := &found.Profiles[i]; r.To >= w.From && (w.To == 0 || r.From <= w.To) {
+				left++
+			}
+		}
+		if left > 0 {
+			out.Notes = append(out.Notes, unit.Counted(left, "request")+" to /debug/pprof for a profile or a trace left out")
+		}
 	}
 	if len(list) == 0 {
 		out.Notes = append(out.Notes, map[report.Work]string{

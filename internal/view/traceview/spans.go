@@ -22,7 +22,7 @@ func Spans(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Spans{Ref: in[0].Ref, At: q.At.String(), Length: long.Length, Of: long.Of, Idle: long.Idle, Spans: []report.SpanRow{}, Notes: waits.DamageNotes(t)}
+	out := &report.Spans{Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Length: long.Length, Of: long.Of, Idle: long.Idle, Spans: []report.SpanRow{}, Notes: waits.DamageNotes(t)}
 	for _, s := range long.Spans {
 		out.Spans = append(out.Spans, report.SpanRow{Goroutine: s.Goroutine, Kind: s.Started, GoroutineSpan: report.GoroutineSpan{
 			At: s.At, Took: s.Took, State: s.What, Begun: s.Begun, Open: s.Open, Function: s.Function, File: s.File, Line: s.Line, Waker: s.Waker, EndedBy: s.EndedBy,

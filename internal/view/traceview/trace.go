@@ -112,7 +112,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		times = requests.TimesOf(found)
 	}
 	out := &report.Execution{
-		Ref: in[0].Ref, At: q.At.String(), Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
+		Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Go: fmt.Sprintf("Go 1.%d", t.Version), From: s.Begin, Length: s.End - s.Begin, Events: s.Events, Procs: s.Procs, Born: s.Born, Left: s.Left,
 		Capacity: s.Capacity, Busy: s.Busy, GoCode: s.Go, Collector: s.Collector, IdleReady: s.IdleReady,
 		Tracer: s.Tracer, Runtime: s.Runtime, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
@@ -238,7 +238,7 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Waits{Ref: in[0].Ref, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t)}
+	out := &report.Waits{Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t)}
 	for _, p := range rows(list, q.Limit) {
 		out.Places = append(out.Places, report.WaitPlace{
 			Function: p.Frame.Func, File: p.Frame.File, Line: p.Frame.Line, Reason: p.Cause.String(),
