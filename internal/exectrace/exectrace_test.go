@@ -353,3 +353,28 @@ func BenchmarkEvents(b *testing.B) {
 func (t *Trace) whole(yield func(*Event, error) bool) error {
 	return t.events(border{off: headerLen}, yield)
 }
+
+// TestEnd holds that the end of a trace is known without all of it being read.
+func TestEnd(t *testing.T) {
+	for name, b := range recorded(t) {
+		for _, zero := range []int64{0, 1} {
+			tr := open(t, b)
+			tr.CountFrom(zero)
+			got, err := tr.End()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := int64(0)
+			for e, err := range tr.Events() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = e.Time
+			}
+			// Where the unit of time is measured in each part, the rest is rounded otherwise.
+			if d := got - want; d > 1e6 || d < -1e6 {
+				t.Errorf("%s from %d: %d, want %d", name, zero, got, want)
+			}
+		}
+	}
+}

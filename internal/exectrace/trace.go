@@ -97,6 +97,41 @@ func (t *Trace) Begin() int64 {
 	return t.begin
 }
 
+// End is the Event.Time of the last event. Of a trace of Go 1.22 or later, it reads no more than the last part for that.
+func (t *Trace) End() (int64, error) {
+	again, err := Open(t.r, t.size) // or the borders of t would not be in order
+	if err != nil {
+		return 0, err
+	}
+	again.zero = t.zero
+	end, from := again.Begin(), border{off: headerLen}
+	if again.Version >= 22 {
+		for range again.Events() {
+			break
+		}
+		s := &scanner{t: again, off: headerLen}
+		for len(again.borders) > 0 {
+			g, err := s.next()
+			if err != nil {
+				return 0, err
+			}
+			if g == nil {
+				break
+			}
+			if from = again.borders[0]; g.begin > from.off {
+				from.off, from.number = g.begin, g.number // its time is known by that of the first one
+			}
+		}
+	}
+	for e, err := range again.from(from) {
+		if err != nil {
+			return 0, err
+		}
+		end = e.Time
+	}
+	return end, nil
+}
+
 // Events yields the events of the trace, in order. The Event is only valid until the next one. What cannot be read is skipped, and in
 // Damage afterwards; only a trace of which nothing can be read is an error, yielded once with a nil Event.
 func (t *Trace) Events() iter.Seq2[*Event, error] { return t.from(border{off: headerLen}) }

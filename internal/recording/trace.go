@@ -139,9 +139,6 @@ type TraceTime struct {
 
 func (t TraceTime) String() string { return t.From.String() + ".." + t.To.String() }
 
-// lateEnd is how much later than its name says a flight recording may end: what happens while it is being written may be in it.
-const lateEnd = 50 * time.Millisecond
-
 // common is how much of a time a trace has; of a moment that it covers, 1. A to of 0 is the end.
 func (t *TraceTime) common(from, to time.Duration) time.Duration {
 	if to == from && to != 0 {
@@ -168,8 +165,10 @@ func (r *Recording) Traces() []TraceTime {
 	v, _ := r.parts.Do(FlightDir, func() (any, error) {
 		var list []TraceTime
 		for _, file := range files {
-			begin, err := r.beginOf(file)
-			if end, ok := flightEnd(file); ok && err == nil && begin < end {
+			begin, last, err := r.timesOf(file)
+			// What happened while it was being written may be in it.
+			end, ok := flightEnd(file)
+			if end = max(end, (last + time.Millisecond - 1).Truncate(time.Millisecond)); ok && err == nil && begin < end {
 				list = append(list, TraceTime{From: begin.Truncate(time.Millisecond), To: end, file: file})
 			}
 		}
@@ -183,20 +182,21 @@ func (r *Recording) Traces() []TraceTime {
 	return list
 }
 
-// beginOf returns when an execution trace begins.
-func (r *Recording) beginOf(file string) (time.Duration, error) {
+// timesOf returns when an execution trace begins and ends.
+func (r *Recording) timesOf(file string) (begin, end time.Duration, err error) {
 	t, err := r.traceFile(file)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if c, ok := t.in.(io.Closer); ok {
 		defer c.Close()
 	}
 	tr, err := t.Open()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return time.Duration(tr.Begin()), nil
+	last, err := tr.End()
+	return time.Duration(tr.Begin()), time.Duration(last), err
 }
 
 // A NoTraceThenError says that a recording has execution traces, and none of a time that was asked for.
@@ -227,24 +227,21 @@ func (r *Recording) TraceAt(from, to time.Duration) (*Recording, error) {
 		}
 		return r, nil
 	}
-	for _, late := range []time.Duration{0, lateEnd} {
-		best, most := TraceTime{}, time.Duration(0)
-		for _, t := range list {
-			if d := t.common(max(0, from-late), to); d > most || d == most && d > 0 && t.Read {
-				best, most = t, d
-			}
-		}
-		switch {
-		case most == 0:
-		case best.Read:
-			return r, nil
-		default:
-			out := *r
-			out.trace = best.file
-			return &out, nil
+	best, most := TraceTime{}, time.Duration(0)
+	for _, t := range list {
+		if d := t.common(from, to); d > most || d == most && d > 0 && t.Read {
+			best, most = t, d
 		}
 	}
-	return nil, &NoTraceThenError{list}
+	switch {
+	case most == 0:
+		return nil, &NoTraceThenError{list}
+	case best.Read:
+		return r, nil
+	}
+	out := *r
+	out.trace = best.file
+	return &out, nil
 }
 
 // traceCovers says where a moment is not in the only execution trace that there is.

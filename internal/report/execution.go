@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -315,13 +316,25 @@ type TraceTime struct {
 	From time.Duration `json:"from_nanos"`
 	To   time.Duration `json:"to_nanos"`
 	Read bool          `json:"read,omitempty"` // the answer is about this trace
+
+	// Asked is the part that was asked for, "" where none was, or where the answer has it: an answer is about one trace.
+	Asked string `json:"asked,omitempty"`
 }
 
-// NewTraceTimes lists the execution traces of a recording that has several.
-func NewTraceTimes(list []recording.TraceTime) []TraceTime {
+// NewTraceTimes lists the execution traces of a recording that has several, for a question about a time.
+func NewTraceTimes(list []recording.TraceTime, at query.Span) []TraceTime {
 	var out []TraceTime
 	for _, t := range list {
-		out = append(out, TraceTime{From: t.From, To: t.To, Read: t.Read})
+		one := TraceTime{From: t.From, To: t.To, Read: t.Read}
+		if from, to := max(t.From, at.From), t.To; !t.Read && !at.Moment() && at != (query.Span{}) {
+			if at.To != 0 {
+				to = min(to, at.To)
+			}
+			if from < to {
+				one.Asked = query.Span{From: from, To: to}.String()
+			}
+		}
+		out = append(out, one)
 	}
 	return out
 }
@@ -331,22 +344,34 @@ func (t TraceTime) String() string { return t.From.String() + ".." + t.To.String
 // traceNote lists the other traces of the recording, and how to see them.
 func traceNote(list []TraceTime) []Block {
 	var this string
-	var others Phrase
+	var others, asked Phrase
+	add := func(to *Phrase, at string) {
+		if *to != nil {
+			*to = append(*to, ", ")
+		}
+		*to = append(*to, hint.Option{Name: "at", Value: at})
+	}
 	for _, t := range list {
 		switch {
 		case t.Read:
 			this = t.String()
-		case others != nil:
-			others = append(others, ", ")
-			fallthrough
+		case t.Asked != "":
+			add(&asked, t.Asked)
 		default:
-			others = append(others, hint.Option{Name: "at", Value: t.String()})
+			add(&others, t.String())
 		}
 	}
-	if others == nil {
+	if others == nil && asked == nil {
 		return nil
 	}
-	return []Block{Note{append(Phrase{"the recording has ", len(list), " execution traces; this one is at ", this, "; for the others: "}, others...)}}
+	note := Phrase{"the recording has ", len(list), " execution traces; this one is at ", this}
+	if asked != nil {
+		note = append(append(note, "; the rest of the time that you asked for is in others, and not in this answer: "), asked...)
+	}
+	if others != nil {
+		note = append(append(note, "; for the others: "), others...)
+	}
+	return []Block{Note{note}}
 }
 
 // fileLine formats a file and line, "" if unknown.

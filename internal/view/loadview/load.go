@@ -65,7 +65,7 @@ func slowAnswers(rec *recording.Recording, l *latency.Log) (list []report.SlowAn
 	for i, a := range l.Slowest {
 		out[i].Answer = a
 	}
-	times := report.NewTraceTimes(rec.Traces())
+	times := report.NewTraceTimes(rec.Traces(), query.Span{})
 	if len(times) == 0 {
 		return out, answersIn(rec, l, out, nil)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/requests"
@@ -468,7 +469,7 @@ func (s *serverRun) balance() {
 
 // traced returns how the mean request in the execution trace was spent, if the trace has nearly all requests of the steady time.
 func (s *serverRun) traced() (split [requests.Whats]time.Duration, ok bool) {
-	if s.rec == nil || recording.Execution.In(s.rec) == nil || len(report.NewTraceTimes(s.rec.Traces())) > 0 {
+	if s.rec == nil || recording.Execution.In(s.rec) == nil || len(report.NewTraceTimes(s.rec.Traces(), query.Span{})) > 0 {
 		return split, false
 	}
 	w := waits.Window{From: int64(s.from), To: int64(s.to)}

@@ -35,7 +35,7 @@ func Info(in []*recording.Recording, q query.Query) (report.Report, error) {
 		PeriodUnit: p.PeriodType.Unit,
 		DropFrames: p.DropFrames,
 		KeepFrames: p.KeepFrames,
-		Traces:     report.NewTraceTimes(in[0].Traces()),
+		Traces:     report.NewTraceTimes(in[0].Traces(), query.Span{}),
 	}
 	if k, err := p.SampleIndex(""); err == nil && k >= 0 {
 		out.Head = headOf(p, k, query.Query{})

@@ -86,7 +86,7 @@ func Lanes(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	out := &report.Lanes{
-		Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Begin: x.Begin, Whole: x.End, From: w.From, To: w.To, Start: p.Start, Pixel: p.Pixel, Pixels: p.Pixels, Each: lanes.Stretch, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Traces: report.NewTraceTimes(in[0].Traces()), Notes: x.Notes(),
+		Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Begin: x.Begin, Whole: x.End, From: w.From, To: w.To, Start: p.Start, Pixel: p.Pixel, Pixels: p.Pixels, Each: lanes.Stretch, Small: p.Small, MoreKinds: p.MoreKinds, Of: p.Of, Traces: report.NewTraceTimes(in[0].Traces(), q.At), Notes: x.Notes(),
 		Procs: lanesFor(p.Procs), Collector: lanesFor(p.Collector), Requests: lanesFor(p.Requests), Goroutines: lanesFor(p.Goroutines),
 		Kinds: []report.LaneKind{}, Wakes: []report.LaneWake{}, Mixes: [][]int{},
 	}

@@ -83,7 +83,7 @@ func pathIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 		return nil, err
 	}
 	out := &report.RequestPath{
-		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: found.Notes,
+		Work: work, Ref: in[0].Ref, RequestLine: LineOf(r), Goroutine: r.Goroutine, Of: len(paths[0]), Segments: []report.PathSegment{}, Traces: report.NewTraceTimes(in[0].Traces(), q.At), Notes: found.Notes,
 	}
 	sums := map[int64]*report.RequestGoroutine{}
 	for _, s := range paths[0] {

@@ -109,7 +109,7 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Requests{Work: work, Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces()), Notes: slices.Clone(found.Notes)}
+	out := &report.Requests{Work: work, Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Length: length, Of: len(list), Slowest: []report.RequestLine{}, Handlers: []report.HandlerRow{}, Traces: report.NewTraceTimes(in[0].Traces(), q.At), Notes: slices.Clone(found.Notes)}
 	for what := range requests.Whats {
 		out.Whats = append(out.Whats, what.String())
 	}

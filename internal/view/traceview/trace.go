@@ -117,7 +117,7 @@ func Execution(in []*recording.Recording, q query.Query) (report.Report, error) 
 		Tracer: s.Tracer, Runtime: s.Runtime, OnCPU: onCPU(in[0], t, s), Running: s.Running, Ready: s.Ready, Syscall: s.Syscall, Blocked: s.Blocked, Idle: s.Idle,
 		Latency: latenciesOf(s.Latency), Cycles: s.Cycles, Marking: s.Marking, Assist: spanOf(s.Assist),
 		Silence: spanOf(s.Silence), AssistRunning: s.AssistRunning, AssistReady: s.AssistReady, AssistWaiting: s.AssistWaiting,
-		Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t),
+		Traces: report.NewTraceTimes(in[0].Traces(), q.At), Notes: waits.DamageNotes(t),
 	}
 	if wall := t.Wall(); wall != 0 {
 		out.Started = time.Unix(0, wall+t.Begin()).UTC()
@@ -238,7 +238,7 @@ func Waits(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Waits{Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Traces: report.NewTraceTimes(in[0].Traces()), Notes: waits.DamageNotes(t)}
+	out := &report.Waits{Ref: in[0].Ref, Live: in[0].Live, At: q.At.String(), Total: all.Total, Count: all.Count, Length: length, Of: len(list), Traces: report.NewTraceTimes(in[0].Traces(), q.At), Notes: waits.DamageNotes(t)}
 	for _, p := range rows(list, q.Limit) {
 		out.Places = append(out.Places, report.WaitPlace{
 			Function: p.Frame.Func, File: p.Frame.File, Line: p.Frame.Line, Reason: p.Cause.String(),

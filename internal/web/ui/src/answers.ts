@@ -1501,6 +1501,7 @@ export interface TraceTime {
   from_nanos: number;
   to_nanos: number;
   read?: boolean;
+  asked?: string;
 }
 
 export interface Traces extends Head {
