@@ -21,6 +21,11 @@ type RequestDiff struct {
 	Only     []HandlerOnly   `json:"only_one,omitempty"` // that one of them has
 	Parts    []PartChange    `json:"parts"`              // what the mean request has more or less of, the largest difference first
 	Notes    []string        `json:"notes,omitempty"`
+
+	// How many there are, where not all are listed.
+	HandlersOf int `json:"handlers_of,omitempty"`
+	OnlyOf     int `json:"only_one_of,omitempty"`
+	PartsOf    int `json:"parts_of,omitempty"`
 }
 
 // A HandlerChange is how long the requests of one handler took, before and now.
@@ -94,6 +99,9 @@ func (d *RequestDiff) Blocks() iter.Seq[Block] {
 		}
 		list = append(list, o)
 	}
+	list = append(list, first(len(d.Handlers), d.HandlersOf, d.Work.named()+"s")...)
+	list = append(list, first(len(d.Parts), d.PartsOf, "differences")...)
+	list = append(list, first(len(d.Only), d.OnlyOf, d.Work.named()+"s in one of them alone")...)
 	for _, n := range d.Notes {
 		list = append(list, Note{Phrase{n}})
 	}

@@ -27,17 +27,18 @@ func (w Work) named() string {
 
 // Requests are the requests, tasks or regions in an execution trace. Times are in nanoseconds.
 type Requests struct {
-	Work     Work          `json:"work"`
-	Ref      string        `json:"ref"`
-	Live     bool          `json:"-"`            // the trace was taken from a server for this answer; the next question would be about another one
-	At       string        `json:"at,omitempty"` // as it was asked for
-	Length   int64         `json:"length_nanos"`
-	Of       int           `json:"requests"`
-	Handlers []HandlerRow  `json:"handlers"`
-	Whats    []string      `json:"causes"` // meaning of the numbers in a split
-	Tail     *RequestTail  `json:"tail,omitempty"`
-	Slowest  []RequestLine `json:"slowest"`
-	Unnamed  int           `json:"unnamed,omitempty"` // requests without an event that has a stack, so their handler is unknown
+	Work       Work          `json:"work"`
+	Ref        string        `json:"ref"`
+	Live       bool          `json:"-"`            // the trace was taken from a server for this answer; the next question would be about another one
+	At         string        `json:"at,omitempty"` // as it was asked for
+	Length     int64         `json:"length_nanos"`
+	Of         int           `json:"requests"`
+	Handlers   []HandlerRow  `json:"handlers"`
+	HandlersOf int           `json:"handlers_of,omitempty"` // handlers there are, where not all are listed
+	Whats      []string      `json:"causes"`                // meaning of the numbers in a split
+	Tail       *RequestTail  `json:"tail,omitempty"`
+	Slowest    []RequestLine `json:"slowest"`
+	Unnamed    int           `json:"unnamed,omitempty"` // requests without an event that has a stack, so their handler is unknown
 
 	Unfinished int         `json:"unfinished,omitempty"` // began before the trace, or did not end in it
 	Traces     []TraceTime `json:"traces,omitempty"`     // of the recording, where it has several
@@ -174,6 +175,7 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 	if r.Unfinished > 0 {
 		list = append(list, Note{Phrase{r.Unfinished, " of ", unit.Counted(r.Of, string(r.Work)), " began before the trace or had not ended by its end: where there are others, the numbers of a ", r.Work.named(), " leave those out"}})
 	}
+	list = append(list, first(len(r.Handlers), r.HandlersOf, r.Work.named()+"s")...)
 	list = append(list, traceNote(r.Traces)...)
 	for _, n := range r.Notes {
 		list = append(list, Note{Phrase{n}})
@@ -188,6 +190,14 @@ func (r *Requests) Blocks() iter.Seq[Block] {
 		))
 	}
 	return blocks(list)
+}
+
+// first says that a list has no more than the first rows.
+func first(n, of int, what string) []Block {
+	if n >= of {
+		return nil
+	}
+	return []Block{Note{Phrase{"the first ", n, " of ", of, " ", what, " are shown; raise ", hint.Option{Name: "limit"}, " to see more"}}}
 }
 
 // A RequestPath is what a request, task or region spent its time on, across all goroutines that it waited for. Times are in nanoseconds.

@@ -88,7 +88,9 @@ func requestDiff(in []*recording.Recording, q query.Query, work report.Work) (re
 		size := func(p report.PartChange) int64 { return max(p.Now-p.Before, p.Before-p.Now) }
 		return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a.Handler, b.Handler), cmp.Compare(a.What, b.What))
 	})
-	out.Handlers, out.Only, out.Parts = rows(out.Handlers, q.Limit), rows(out.Only, q.Limit), rows(out.Parts, q.Limit)
+	out.Handlers, out.HandlersOf = firstRows(out.Handlers, q.Limit)
+	out.Only, out.OnlyOf = firstRows(out.Only, q.Limit)
+	out.Parts, out.PartsOf = firstRows(out.Parts, q.Limit)
 	switch {
 	case out.Of == 0 || out.Before == 0:
 		out.Notes = append(out.Notes, fmt.Sprintf("there is nothing to compare: %d of the %ss ended in one trace and %d in the other", out.Of, work, out.Before))

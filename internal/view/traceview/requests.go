@@ -168,6 +168,9 @@ func workIn(in []*recording.Recording, q query.Query, work report.Work) (report.
 	order.Stable(out.Handlers, func(a, b report.HandlerRow) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Handler, b.Handler))
 	})
+	if q.Limit > 0 {
+		out.Handlers, out.HandlersOf = firstRows(out.Handlers, q.Limit)
+	}
 	if out.Unnamed > 0 {
 		out.Notes = append(out.Notes, noHandlerNote)
 	}

@@ -84,6 +84,14 @@ func rows[T any](list []T, limit int) []T {
 	return list
 }
 
+// firstRows returns the first rows of a list, and how many it has where these are not all.
+func firstRows[T any](list []T, limit int) (first []T, of int) {
+	if first = rows(list, limit); len(first) < len(list) {
+		of = len(list)
+	}
+	return first, of
+}
+
 // Execution is an overview of an execution trace.
 func Execution(in []*recording.Recording, q query.Query) (report.Report, error) {
 	t, w, err := TraceOf(in, q)

@@ -1178,6 +1178,7 @@ export interface Requests {
   length_nanos: number;
   requests: number;
   handlers: HandlerRow[];
+  handlers_of?: number;
   causes: string[];
   tail?: RequestTail;
   slowest: RequestLine[];
