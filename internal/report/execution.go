@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
@@ -267,13 +268,23 @@ type WaitPlace struct {
 // Blocks shows the places, longest waits first.
 func (w *Waits) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{
-		{Name: "total", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos}, {Name: "for"}, {Name: "function"}, {Name: "line", Path: true},
+		{Name: "total", Unit: nanos, Shared: true}, {Name: "share", Bar: true}, {Name: "waits"}, {Name: "longest", Unit: nanos}, {Name: "at", Unit: nanos},
 	}}
+	still := slices.ContainsFunc(w.Places, func(p WaitPlace) bool { return p.Open > 0 })
+	if still {
+		t.Columns = append(t.Columns, Column{Name: "not ended"})
+	}
+	t.Columns = append(t.Columns, Column{Name: "for"}, Column{Name: "function"}, Column{Name: "line", Path: true})
 	at := &Measure{Unit: nanos, Show: Show{Unit: "ms"}}
 	for _, p := range w.Places {
-		t.Rows = append(t.Rows, []any{
-			Nanos(p.Total), Share{p.Total, w.Total}, int(p.Count), Nanos(p.Longest), Value{p.At, at}, p.Reason, Name{Text: p.Function}, fileLine(p.File, p.Line),
-		})
+		row := []any{Nanos(p.Total), Share{p.Total, w.Total}, int(p.Count), Nanos(p.Longest), Value{p.At, at}}
+		switch {
+		case p.Open > 0:
+			row = append(row, int(p.Open))
+		case still:
+			row = append(row, nil)
+		}
+		t.Rows = append(t.Rows, append(row, p.Reason, Name{Text: p.Function}, fileLine(p.File, p.Line)))
 	}
 	list := []Block{
 		Heading{[]Phrase{{"blocked ", Nanos(w.Total), " in ", unit.Counted(int(w.Count), "wait"), Sep{}, Nanos(w.Length), " of trace"}}},

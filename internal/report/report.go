@@ -35,12 +35,21 @@ type Head struct {
 	Total    int64      `json:"total"`                    // what percentages are of
 	Left     *int64     `json:"left,omitempty"`           // what the filters leave of Total, where that is less
 	Scaled   bool       `json:"scaled,omitempty"`         // Total is that of another profile, to compare shares
+	Lasting  int64      `json:"-"`                        // waits in Total that had not ended; see Ended
 	By       string     `json:"by,omitempty"`             // what was added up, when it was asked for
 	Filters  []string   `json:"filters,omitempty"`        // steps that were applied, as the user wrote them
 	Notes    hint.Texts `json:"notes,omitempty"`          // caveats, shown with the answer
 
 	Remarks []Remark `json:"-"` // on the steps; Notes has them in words
 	Show    Show     `json:"-"`
+}
+
+// Ended is the share of Total that is no wait that goes on. What is too small to be shown is measured by it: the waits of leaked goroutines can be nearly all there is.
+func (h *Head) Ended() float64 {
+	if h.Total <= 0 || h.Lasting <= 0 {
+		return 1
+	}
+	return max(0, 1-float64(h.Lasting)/float64(h.Total))
 }
 
 // A Remark is something the asker should know about a step.

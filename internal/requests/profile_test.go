@@ -192,3 +192,28 @@ func TestOneName(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaksHideNothing holds that waits which have not ended are told from others, so that what is too small to be shown is not measured by them.
+func TestLeaksHideNothing(t *testing.T) {
+	leak := make(chan int)
+	tr := tracing(t, func() {
+		for range 100 {
+			go func() { leak <- 1 }()
+		}
+		time.Sleep(10 * time.Millisecond)
+	})
+	for range 100 {
+		<-leak
+	}
+	p, err := Profile(tr, waits.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	still := timesBy(p, waits.WakerLabel)[waits.Still]
+	if lasting := waits.Lasting(p, 0); lasting < 100*5e6 || lasting > still {
+		t.Errorf("%d ns have not ended, %d are labeled so", lasting, still)
+	}
+	if got := waits.Lasting(p, 2); got != 0 {
+		t.Errorf("%d ns of being ready have not ended", got)
+	}
+}

@@ -3,6 +3,7 @@ package waits
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/exectrace"
@@ -31,6 +32,26 @@ const (
 	HandlerLabel   = "handler"   // that answers a request
 	WakerLabel     = "waker"     // the function that ended the wait
 )
+
+// Still is the waker of waits that had not ended.
+const Still = "(still waiting)"
+
+// Lasting is how much of the waiting in a profile had not ended: of leaked goroutines, it grows with the time that is looked at.
+func Lasting(p *profile.Profile, k int) (sum int64) {
+	if k >= len(Types) || p.SampleTypes[k].Type != Types[k] || Types[k] != Blocked {
+		return 0
+	}
+	still := make([]bool, len(p.LabelSets()))
+	for i, set := range p.LabelSets() {
+		still[i] = slices.ContainsFunc(set, func(l profile.Label) bool { return l.Key == WakerLabel && l.Str == Still })
+	}
+	for i, v := range p.Values(k) {
+		if still[p.Label(i)] {
+			sum += v
+		}
+	}
+	return sum
+}
 
 // column is the place of a sample type.
 const (
@@ -306,7 +327,7 @@ func (n *Names) waker(s *Span) uint32 {
 	case ByRuntime:
 		return n.number("runtime")
 	}
-	return 0
+	return n.number(Still)
 }
 
 // Profile is what was added, after a walk through all of the trace, or until Done.

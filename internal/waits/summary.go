@@ -441,7 +441,7 @@ func Wakers(t *exectrace.Trace, w Window, matches func(function string) bool) ([
 		sum := WakerSum{}
 		switch names.Waker(s) {
 		case NoWaker:
-			sum.Name = "(still waiting)"
+			sum.Name = Still
 		case ByTimer:
 			sum.Name = "timer"
 		case ByNetwork:

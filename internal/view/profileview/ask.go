@@ -70,7 +70,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if q.Relative {
 		a.Profile = rest
 	}
-	a.head.Total = a.Total()
+	a.head.Total, a.head.Lasting = a.Total(), waits.Lasting(a.Profile, k)
 	if len(q.Steps) > 0 && !q.Mean { // the mean of some may be more than that of all
 		a.head.Left = leftOf(rest, k, a.head.Total)
 	}
@@ -302,6 +302,7 @@ func (a *question) trim(limit int, minShare, minEdge float64) calls.Trim {
 	if q.Limit != 0 {
 		t.Nodes = max(q.Limit, 0)
 	}
+	t.Min *= a.head.Ended()
 	if q.Min != 0 {
 		t.Min = max(q.Min, 0)
 	}

@@ -85,6 +85,9 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	}
 	s.head.Total = calls.Measure{Profile: s.p, Type: s.after}.Total()
 	s.headBefore.Total = calls.Measure{Profile: s.p, Type: s.before}.Total()
+	if len(q.BaseTags) == 0 {
+		s.head.Lasting, s.headBefore.Lasting = waits.Lasting(after, s.afterType), waits.Lasting(before, s.beforeType)
+	}
 	if len(q.Steps) > 0 {
 		s.head.Left = leftOf(rest, s.after, s.head.Total)
 		s.headBefore.Left = leftOf(rest, s.before, s.headBefore.Total)
@@ -274,10 +277,19 @@ func (s *sides) rows(q query.Query) ([]report.DiffRow, error) {
 	return rows, nil
 }
 
+// below is what a row has to have on one side to be shown.
+func below(after, before *report.Head, q query.Query, share float64) int64 {
+	a, b := float64(after.Total), float64(before.Total)
+	if q.Min == 0 {
+		a, b = a*after.Ended(), b*before.Ended()
+	}
+	return int64(max(a, b) * share)
+}
+
 // trimRows sorts the rows of d and leaves out those where little changed.
 func trimRows(d *report.Diff, q query.Query) {
 	limits := (&question{query: q}).trim(0, minShare, 0)
-	d.Below = int64(float64(max(d.Total, d.Before.Total)) * limits.Min)
+	d.Below = below(&d.Head, &d.Before, q, limits.Min)
 	flat := func(r *report.DiffRow) int64 { return unit.Difference(r.FlatBefore, r.Flat) }
 	cum := func(r *report.DiffRow) int64 { return unit.Difference(r.CumBefore, r.Cum) }
 

@@ -53,7 +53,7 @@ func (s *sides) top(q query.Query) (*report.Top, error) {
 	}
 	out := &report.Top{Head: s.head, Before: &s.headBefore, Normalized: s.normalized, Cores: s.head.BusyCores(), Rows: []report.TopRow{}}
 	limits := (&question{query: q}).trim(0, minShare, 0)
-	out.Below = int64(float64(max(out.Total, out.Before.Total)) * limits.Min)
+	out.Below = below(&out.Head, out.Before, q, limits.Min)
 	for f := range after.Table.Frames {
 		sum := after.Cum[f]
 		r := report.TopRow{
