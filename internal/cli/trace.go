@@ -56,7 +56,8 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 		f.Usage = "keep goroutines that were in a matching function"
 		cmd.Flags().Lookup("ignore").Usage = "leave out goroutines that were in a matching function"
 	}
-	lasts := cmd.Flags().Duration(lengthFlag, 0, "trace a server for `TIME`")
+	lasts := new(time.Duration)
+	cmd.Flags().Var(&secondsFlag{lasts}, lengthFlag, "trace a server for `TIME`")
 	cmd.Flags().Lookup(lengthFlag).DefValue = source.TraceLength.String() // a URL may set another one
 	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -244,6 +245,10 @@ func openTrace(ctx context.Context, sys *System, ref string, lasts time.Duration
 			return rec, query.Span{}, nil
 		} else {
 			err = fmt.Errorf("%s: %w", ref, serverErr)
+			var status *source.StatusError
+			if errors.As(serverErr, &status) && status.Said != "" {
+				err = withHint(err, "a program records one execution trace at a time; if somebody else is taking one, try again when it has ended")
+			}
 		}
 	}
 	return nil, at, openHints(err)

@@ -220,10 +220,10 @@ func (o *Options) do(ctx context.Context, method string, u *url.URL, body []byte
 		if resp.Header.Get("X-Go-Pprof") != "" && strings.Contains(resp.Header.Get("Content-Type"), "text/plain") {
 			// The body explains the error, for example that another CPU profile is running.
 			if words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
-				return nil, fmt.Errorf("server response: %s - %s", resp.Status, words)
+				return nil, &StatusError{resp.Status, resp.StatusCode, strings.TrimSpace(string(words))}
 			}
 		}
-		return nil, &StatusError{resp.Status, resp.StatusCode}
+		return nil, &StatusError{Status: resp.Status, Code: resp.StatusCode}
 	}
 	return resp, nil
 }
@@ -248,9 +248,15 @@ func isHere(host string) bool {
 type StatusError struct {
 	Status string // status line, such as "404 Not Found"
 	Code   int
+	Said   string // why, in the words of net/http/pprof; "" where that did not answer
 }
 
-func (e *StatusError) Error() string { return "server response: " + e.Status }
+func (e *StatusError) Error() string {
+	if e.Said != "" {
+		return "server response: " + e.Status + " - " + e.Said
+	}
+	return "server response: " + e.Status
+}
 
 // TLS returns the TLS configuration for servers.
 func (o *Options) TLS() (*tls.Config, error) {

@@ -25,3 +25,16 @@ func TestTraceOfServerIsLive(t *testing.T) {
 		t.Error("it is not said to be live")
 	}
 }
+
+// TestRefusedTrace holds that what a server says of an error is one line, without the line break at its end.
+func TestRefusedTrace(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Go-Pprof", "1")
+		http.Error(w, "Could not enable tracing: execution tracer already enabled", http.StatusInternalServerError)
+	}))
+	defer s.Close()
+	_, err := (&Options{Duration: time.Second}).Trace(t.Context(), strings.TrimPrefix(s.URL, "http://"))
+	if want := "server response: 500 Internal Server Error - Could not enable tracing: execution tracer already enabled"; err == nil || err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+}
