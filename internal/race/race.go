@@ -115,7 +115,7 @@ type subject struct {
 	calls           *prove.Parallel             // that goroutines make at the same time
 	slow            time.Duration               // the longest run
 	patience        time.Duration               // that it needs at least
-	stuck           []*prove.ParallelCall       // calls that came to no end in the last run
+	stuck           []*prove.ParallelCall       // calls that did not return in the last run
 	rebuilt         int                         // how often such calls were left out
 	build           func(context.Context) error // builds its tests anew
 	hung            [3]int                      // runs in which it came to no end: of tests, of requests, of calls

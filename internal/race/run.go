@@ -95,10 +95,10 @@ func (s *Search) run(ctx context.Context, how How, left time.Duration) (fresh in
 	return fresh, err
 }
 
-// mostRebuilt is how often calls that come to no end are left out, before all calls are.
+// mostRebuilt is how often calls that do not return are left out, before all calls are.
 const mostRebuilt = 4
 
-// goOn builds a subject anew without the calls that came to no end, so that the others have their turn.
+// goOn builds a subject anew without the calls that did not return, so that the others have their turn.
 func (s *Search) goOn(ctx context.Context, sub *subject) error {
 	gone := make(map[string][]int)
 	for i := range sub.calls.Calls {
@@ -117,7 +117,7 @@ func (s *Search) goOn(ctx context.Context, sub *subject) error {
 		return nil
 	}
 	sub.rebuilt++
-	s.opt.Say("building the tests of " + sub.importPath + " without the calls that come to no end")
+	s.opt.Say("building the tests of " + sub.importPath + " without the calls that did not return")
 	return sub.build(ctx)
 }
 
