@@ -63,15 +63,15 @@ func flights(t *testing.T, at ...string) *recording.Recording {
 
 // TestTraceOfTime holds that of several execution traces the one of the time that is asked for is read, and that an answer tells which there are.
 func TestTraceOfTime(t *testing.T) {
-	rec := flights(t, "000001040", "000001110")
+	rec := flights(t, "000001110", "000001180")
 	for _, tt := range []struct {
 		at   query.Span
 		want string // "" when there is none
 	}{
-		{query.Span{}, "flight/000001040.out"}, // of the latest trouble
-		{query.Span{From: 1020 * time.Millisecond, To: 1030 * time.Millisecond}, "flight/000001040.out"}, // in both: the one that is read anyhow
-		{query.Span{From: 1030 * time.Millisecond, To: 1060 * time.Millisecond}, "flight/000001110.out"},
-		{query.Span{From: 1090 * time.Millisecond, To: 1090 * time.Millisecond}, "flight/000001110.out"},
+		{query.Span{}, "flight/000001110.out"}, // of the latest trouble
+		{query.Span{From: 1020 * time.Millisecond, To: 1030 * time.Millisecond}, "flight/000001110.out"}, // in both: the one that is read anyhow
+		{query.Span{From: 1100 * time.Millisecond, To: 1150 * time.Millisecond}, "flight/000001180.out"},
+		{query.Span{From: 1150 * time.Millisecond, To: 1150 * time.Millisecond}, "flight/000001180.out"},
 		{query.Span{To: 500 * time.Millisecond}, ""},
 		{query.Span{From: 2 * time.Second}, ""},
 		{query.Span{From: 2 * time.Second, To: 2 * time.Second}, ""},
@@ -80,7 +80,7 @@ func TestTraceOfTime(t *testing.T) {
 		var none *recording.NoTraceThenError
 		switch {
 		case tt.want == "":
-			if !errors.As(err, &none) || len(none.Times) != 2 || none.Times[0].String() != "1s..1.04s" || none.Times[1].String() != "1s..1.11s" {
+			if !errors.As(err, &none) || len(none.Times) != 2 || none.Times[0].String() != "1s..1.11s" || none.Times[1].String() != "1s..1.18s" {
 				t.Errorf("at %v it is %v, %v", tt.at, got, err)
 			}
 		case err != nil:
@@ -93,7 +93,7 @@ func TestTraceOfTime(t *testing.T) {
 	}
 	for name, ask := range map[string]string{"trace": "", "requests": "", "waits": "", "request": "slowest"} {
 		v, _ := Find(name)
-		r, err := v.Run([]*recording.Recording{rec}, query.Query{View: name, Arg: ask, At: query.Span{From: 1100 * time.Millisecond, To: 1100 * time.Millisecond}})
+		r, err := v.Run([]*recording.Recording{rec}, query.Query{View: name, Arg: ask, At: query.Span{From: 1150 * time.Millisecond, To: 1150 * time.Millisecond}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestTraceOfTime(t *testing.T) {
 		case *report.RequestPath:
 			list = r.Traces
 		}
-		if len(list) != 2 || list[0].Read || !list[1].Read || list[1].String() != "1s..1.11s" {
+		if len(list) != 2 || list[0].Read || !list[1].Read || list[1].String() != "1s..1.18s" {
 			t.Errorf("%s says that there are traces of %v", name, list)
 		}
 	}

@@ -88,7 +88,7 @@ func TestPageTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.Mkdir(filepath.Join(dir, recording.FlightDir), 0o755)
-	for _, ms := range []string{"000001040", "000001110"} {
+	for _, ms := range []string{"000001110", "000001180"} {
 		if err := os.WriteFile(filepath.Join(dir, recording.FlightDir, ms+".out"), trace, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -103,9 +103,9 @@ func TestPageTraces(t *testing.T) {
 	}
 	p := open(t, serveRecordings(t, rec), 1400, 1000)
 	p.visit("/trace")
-	p.wait(`document.querySelector(".of-traces b")?.innerText === "1000ms..1110ms"`)
-	p.click(".of-traces button", "1000ms..1040ms")
-	p.wait(`new URLSearchParams(location.search).get("at") === "1000ms..1040ms"`)
+	p.wait(`document.querySelector(".of-traces b")?.innerText === "1000ms..1180ms"`)
+	p.click(".of-traces button", "1000ms..1110ms")
+	p.wait(`new URLSearchParams(location.search).get("at") === "1000ms..1110ms"`)
 	p.click("button", "Whole trace")
 	p.settled()
 	if got := eval[string](p, `new URLSearchParams(location.search).get("at") ?? ""`); !strings.HasPrefix(got, "1") {
