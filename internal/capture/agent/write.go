@@ -132,13 +132,20 @@ const (
 
 // snapshot writes profiles of all kinds but the CPU; early only those that help when the program crashes at once.
 func (r *recorder) snapshot(why occasion) {
+	var heap heapBefore
 	if why == atEnd {
+		heap.take(r)
 		r.collect()
+		heap.compare()
 	}
 	at := r.since()
 	for i, kind := range kinds {
 		if why == early && i >= 2 {
 			break
+		}
+		if kind == "heap" && heap.larger {
+			r.write.part(kind, heap.at, heap.at, number(heap.at)+".pb.gz", heap.text.Bytes())
+			continue
 		}
 		if kind == "goroutine" && why <= early && runtime.NumGoroutine() > many {
 			r.write.say("there were so many goroutines that some goroutine profiles were skipped")
@@ -158,6 +165,61 @@ func (r *recorder) collect() {
 	}
 	r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
 	r.profile(leaks, r.since())
+}
+
+// A heapBefore is the heap profile from before the last collection. Once main has returned, that collection frees what only main held, and with it most
+// of what the program was about. So the last heap profile is then the one that has more in use.
+type heapBefore struct {
+	text   plain
+	at     time.Duration
+	inUse  int64
+	larger bool
+}
+
+func (h *heapBefore) take(r *recorder) {
+	if !mainReturned() {
+		return
+	}
+	h.at, h.inUse = r.since(), inUse()
+	if err := pprof.Lookup("heap").WriteTo(&h.text, 0); err != nil {
+		h.inUse = 0
+	}
+}
+
+// compare is called after the collection.
+func (h *heapBefore) compare() { h.larger = h.inUse > 0 && h.inUse > inUse() }
+
+// inUse returns how many bytes in use heap profiles have samples of.
+func inUse() (bytes int64) {
+	n, _ := runtime.MemProfile(nil, false)
+	for {
+		list := make([]runtime.MemProfileRecord, n+50)
+		var ok bool
+		if n, ok = runtime.MemProfile(list, false); !ok {
+			continue
+		}
+		for i := range list[:n] {
+			bytes += list[i].InUseBytes()
+		}
+		return bytes
+	}
+}
+
+// mainReturned reports whether the goroutine that ends the program is the main one, without main.
+func mainReturned() bool {
+	pcs := make([]uintptr, 100)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "main.main":
+			return false
+		case f.Function == "runtime.main":
+			return true
+		case !more:
+			return false
+		}
+	}
 }
 
 func (r *recorder) profile(kind string, at time.Duration) {
