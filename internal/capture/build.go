@@ -97,8 +97,13 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 		return nil, err
 	}
 	if b.Leaks {
-		const experiment = "goroutineleakprofile"
-		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOEXPERIMENT="+strings.Trim(about.GOEXPERIMENT+","+experiment, ","))
+		experiment, err := leaksExperiment(about.GOVERSION)
+		if err != nil {
+			return nil, err
+		}
+		if experiment != "" {
+			cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "GOEXPERIMENT="+strings.Trim(about.GOEXPERIMENT+","+experiment, ","))
+		}
 	}
 	pkg, err := b.target(ctx, cmd)
 	if err != nil {
@@ -170,12 +175,29 @@ func (b *Build) wrong(err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
+// semverOf returns a version of Go as package semver takes it, which finds those to be invalid that come before or after all releases: go1.27rc1, devel.
+func semverOf(goversion string) string {
+	version, _, _ := strings.Cut(strings.TrimPrefix(goversion, "go"), "-")
+	version, _, _ = strings.Cut(version, " ")
+	return "v" + version
+}
+
+// leaksExperiment returns what GOEXPERIMENT needs so that programs can find leaked goroutines. Since Go 1.27, all programs can, and there is no such
+// experiment any more.
+func leaksExperiment(goversion string) (string, error) {
+	switch v := semverOf(goversion); {
+	case !semver.IsValid(v) || semver.Compare(v, "v1.27") >= 0:
+		return "", nil
+	case semver.Compare(v, "v1.26") < 0:
+		return "", fmt.Errorf("finding leaked goroutines needs Go 1.26 or later, but this is %s", goversion)
+	}
+	return "goroutineleakprofile", nil
+}
+
 // check refuses what the recorder does not run on.
 func check(e gocmd.About, flight, tests bool) error {
 	const oldest, flies = "v1.23", "v1.25"
-	version, _, _ := strings.Cut(strings.TrimPrefix(e.GOVERSION, "go"), "-")
-	version, _, _ = strings.Cut(version, " ")
-	switch v := "v" + version; {
+	switch v := semverOf(e.GOVERSION); {
 	case !semver.IsValid(v): // what comes after all versions
 	case semver.Compare(v, oldest) < 0:
 		next := hint.Text{hint.Command{Verb: "record", Behind: []string{"PROGRAM"}}, " records a program of any Go"}

@@ -47,6 +47,18 @@ func TestOOMCount(t *testing.T) {
 	}
 }
 
+func TestLeaksExperiment(t *testing.T) {
+	for version, want := range map[string]string{
+		"go1.25.3": "needs Go 1.26 or later", "go1.26.8": "goroutineleakprofile", "go1.26.8 X:goroutineleakprofile": "goroutineleakprofile",
+		"go1.27.3": "", "go1.27rc1": "", "devel go1.28-abcdef": "",
+	} {
+		got, err := leaksExperiment(version)
+		if err != nil && !strings.Contains(err.Error(), want) || err == nil && got != want {
+			t.Errorf("%s: %q, %v; want %q", version, got, err, want)
+		}
+	}
+}
+
 func TestGoVersions(t *testing.T) {
 	for _, tt := range []struct {
 		version string

@@ -113,7 +113,7 @@ func recordCommand(sys *System) *cobra.Command {
 	flags.Var(&secondsFlag{&f.window}, "window", "with --when: how much time before the trouble to keep (default 30s)")
 	flags.Var(&secondsFlag{&f.cooldown}, "cooldown", "with --when: ignore a condition for this long after it held (default 10s)")
 	flags.IntVar(&f.captures, "captures", 5, "with --when: capture at most `N` times")
-	flags.BoolVar(&f.leaks, "leaks", false, "find goroutines that nothing can wake; rebuilds the standard library")
+	flags.BoolVar(&f.leaks, "leaks", false, "find leaked goroutines with Go 1.26; rebuilds the standard library. With Go 1.27, hone always finds them")
 	keepSecretsFlag(flags, &f.keepSecrets)
 	flags.StringVar(&f.push, "push", "", "after the run, send the profiles to the store at `URL`")
 	flags.StringVar(&f.service, "service", "", "with --push: send the profiles as those of the service `NAME` (default: name of the program)")
