@@ -21,8 +21,8 @@ type holding struct {
 	holds []lock
 }
 
-// crossed returns goroutines that took two locks in different orders, each of which waits for the lock of the other, and these locks. Calls that are made up
-// may wait for much else, such as for a value that nobody sends, where no user would call like that; this is a mistake of the package.
+// crossed returns two goroutines that took two locks in different orders, so that each waits for the lock of the other, and these locks. If a made-up call
+// waits for anything else, such as a value that nobody sends, the call may be wrong; here, the package is.
 func (s *Search) crossed(ctx context.Context, sub *subject, all []racelog.Stopped) (both []racelog.Stopped, locks []lock) {
 	type waiter struct {
 		*racelog.Stopped

@@ -167,7 +167,7 @@ func leafOf(p *advise.Pass, l *cost.Line, n ast.Node) *leaf {
 	return shown
 }
 
-// besides returns the second cause of what a line allocates, if it takes at least a quarter as much CPU time as the first, which is told; or nil.
+// besides returns the second cause of what a line allocates, or nil if it takes less than a quarter of the CPU time of the first.
 func besides(p *advise.Pass, l *cost.Line, told *leaf) *leaf {
 	if told == nil {
 		return nil

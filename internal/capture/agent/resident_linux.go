@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// A residence finds out how much of the heap of Go is resident. The runtime counts what it has taken from the system, which backs only what was
-// touched. So what is resident of the whole process, less what the runtime counts, is not what C has: that may be much more.
+// A residence finds out how much of Go's heap is resident. The runtime counts the memory that it got from the system, but only pages that were touched
+// are resident. So the resident memory of the process minus what the runtime counts is only a lower limit of what C has.
 //
-// It asks mincore, which costs about a millisecond for each gigabyte, and keeps nobody from mapping memory for longer than it takes to look at 16 MB.
-// /proc/self/smaps would take ten times as long, and all of it in one go.
+// It calls mincore, which takes about a millisecond per gigabyte. The kernel locks the address space for 16 MB at a time, so other threads can map memory
+// in between. /proc/self/smaps would take ten times as long, and hold the lock all the time.
 type residence struct {
 	next time.Duration // not to look before
 }

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// TestResidence holds that resident memory of the heap is not what the runtime counts of it, and none of what is not Go's.
+// TestResidence checks that pages of the heap count once they are touched, and that memory outside of the heap does not count.
 func TestResidence(t *testing.T) {
 	const size = 64 << 20
 	var s residence

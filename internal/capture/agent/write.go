@@ -167,8 +167,8 @@ func (r *recorder) collect() {
 	r.profile(leaks, r.since())
 }
 
-// A heapBefore is the heap profile from before the last collection. Once main has returned, that collection frees what only main held, and with it most
-// of what the program was about. So the last heap profile is then the one that has more in use.
+// A heapBefore is the heap profile from before the last collection. If main has returned, that collection frees all that only main held, which may be
+// nearly all of the heap. Of the profiles before and after it, the recording then keeps the one with more in use.
 type heapBefore struct {
 	text   plain
 	at     time.Duration

@@ -163,7 +163,7 @@ type Process struct {
 	Limit    int64  `json:"limit,omitempty"`
 	Times    int    `json:"times,omitempty"`  // number of times until Ended, if more than one
 	Likely   bool   `json:"likely,omitempty"` // that it ran out of memory is likely, but nobody has said so
-	Shared   bool   `json:"shared,omitempty"` // it seems to be several processes that send with the same labels, and none of them was restarted
+	Shared   bool   `json:"shared,omitempty"` // several processes seem to send with the same labels, so this is no restart
 }
 
 // A Capture is a detailed recording.
