@@ -30,7 +30,7 @@ var hotCall = &advise.Rule{
 				if slices.ContainsFunc(c.Below, func(b string) bool { return symbol.IsLoopBody(b, p.Name) }) {
 					continue // an iterator calls the body of the loop, whose lines have the cost
 				}
-				if fn := c.First(); fn != "" && !symbol.IsRuntime(fn) && !p.Mine(fn) && !talks(fn) {
+				if fn := c.First(); fn != "" && !symbol.IsRuntime(fn) && !p.Mine(fn) && !talks(fn) && (all || fn == poolGet || !callsBack(p, c)) {
 					if by[fn] == nil {
 						by[fn] = new(cost.Cost)
 					}
@@ -106,7 +106,7 @@ var callees = []callee{
 	{"fmt.Sscan", "input parsed by fmt", "fmt reads rune by rune, through an interface, and inspects the types of its arguments on each call", "split the string with Cut and Index, and parse numbers with strconv"},
 	{"fmt.Fscan", "input parsed by fmt", "fmt reads rune by rune, through an interface, and inspects the types of its arguments on each call", "read a line with a bufio.Scanner, and split it with bytes.Cut and strconv"},
 	{"encoding/xml.(*Decoder).RawToken", "XML token by token", "each token is allocated as an interface value, with a copy of its text", "where the format is fixed, search the bytes for the few names that matter"},
-	{"sync.(*Pool).Get", "sync.Pool that is often empty", "Get calls New when the pool is empty", "make sure that everything from Get goes back with Put, on every return path"},
+	{poolGet, "sync.Pool that is often empty", "Get calls New when the pool is empty", "make sure that everything from Get goes back with Put, on every return path"},
 	{"regexp.(*Regexp).Match", "regular expression on a hot path", "the regexp engine is general and slow",
 		"parse a simple format by hand: with HasPrefix, IndexByte or a loop over its bytes"},
 	{"regexp.(*Regexp).ReplaceAll", "regular expression on a hot path", "the regexp engine is general and slow, and what it replaces is copied",
@@ -229,6 +229,11 @@ func allocatesBelow(c *cost.Chain) bool {
 			"rawbyteslice", "convT", "gcAssist"}, func(leaf string) bool { return strings.HasPrefix(name, leaf) })
 	})
 }
+
+const poolGet = "sync.(*Pool).Get" // which calls New when the pool is empty: that is what is told of it
+
+// callsBack reports whether the function that a line calls has called one of the module again, which costs as much whoever calls it.
+func callsBack(p *advise.Pass, c *cost.Chain) bool { return slices.ContainsFunc(c.Below, p.Mine) }
 
 // talks reports whether a function is there to talk to somebody else, which costs what it costs.
 func talks(fn string) bool {

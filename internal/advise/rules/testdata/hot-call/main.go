@@ -108,6 +108,15 @@ func raised(s string, out []string) []string {
 	return out
 }
 
+// What a function costs that is passed to another is not what the other costs.
+func ranged(m *sync.Map) (out string) {
+	m.Range(func(k, v any) bool { // cost: sync.(*Map).Range main.ranged.func1 strings.Repeat
+		out = strings.Repeat("b", 9)
+		return true
+	})
+	return out
+}
+
 func appended(n int64) []byte {
 	return strconv.AppendInt(nil, n, 10) // cost: strconv.AppendInt runtime.growslice runtime.mallocgc; want
 }
@@ -148,6 +157,6 @@ var limits []string
 
 func main() {
 	once := strings.Fields("5 6") // cost: strings.Fields runtime.makeslice runtime.mallocgc; want
-	fmt.Println(short("a"), long("b"), len(once), len(limits), roomy(limits), tooLittle(limits), walked("a,b"), string(appended(7)), drawn(image.Rect(0, 0, 2, 2)), discarded("x"), newServer().take().Len(), shown(bytes.NewBufferString("z")))
+	fmt.Println(short("a"), long("b"), len(once), len(limits), roomy(limits), tooLittle(limits), walked("a,b"), string(appended(7)), drawn(image.Rect(0, 0, 2, 2)), discarded("x"), newServer().take().Len(), shown(bytes.NewBufferString("z")), ranged(new(sync.Map)))
 	fmt.Println(parsed("12kb"), sum(5), words("a bc"), own("3"), stamp(nil, time.Time{}), local("::1"))
 }
