@@ -192,6 +192,7 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 		if err != nil {
 			return nil, "", &ProfilesError{refs, err}
 		}
+		out.Damaged = out.Damaged || p.Damage != nil
 		one := (&recording.Recording{Ref: Naming(others)}).Numbered()
 		if len(others) == 1 && source.IsTrace(others[0]) {
 			if one, _, err = w.partIn(recording.Execution.FileKind, others[0]); err != nil {

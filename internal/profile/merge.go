@@ -181,6 +181,20 @@ var ErrNothingCommon = errors.New("profiles have no metric in common")
 // Agree returns profiles reduced to the sample types they share, in the order of the first, and scaled to the
 // finest of their units, so that their values can be added.
 func Agree(profiles ...*Profile) ([]*Profile, error) {
+	out, err := agree(profiles)
+	if err == nil {
+		return out, nil
+	}
+	for _, p := range profiles {
+		if p.Damage != nil {
+			// Not wrapped: what to do about profiles of two kinds is of no help.
+			return nil, fmt.Errorf("%v: one of them is damaged (%v), and the names of what it measured may be lost", err, p.Damage)
+		}
+	}
+	return nil, err
+}
+
+func agree(profiles []*Profile) ([]*Profile, error) {
 	first := profiles[0]
 	var common []string
 	for _, t := range first.SampleTypes {
