@@ -1,0 +1,225 @@
+package heapgraph
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// random makes a heap of up to n objects, with holders of all kinds.
+func random(rnd *rand.Rand, n int) *Heap {
+	g := Graph{
+		Types: []string{"", "A", "B", "map[string]A", "map.group[string]A", "[]uint8"},
+		Steps: []string{"", ".a", ".next", "[]"},
+		Sites: [][]Frame{nil, {{Func: "main.f"}, {Func: "main.main"}}, {{Func: "main.main"}}, {{Func: "main.g"}, {Func: "main.main"}}, {{Func: "main.h"}}},
+	}
+	n = 1 + rnd.IntN(n)
+	per := 1 + rnd.IntN(3)
+	g.First = []uint32{0}
+	for range n {
+		g.Words = append(g.Words, 1+rnd.Uint32N(9))
+		g.Type = append(g.Type, rnd.Uint32N(uint32(len(g.Types))))
+		for range rnd.IntN(2 * per) {
+			g.To = append(g.To, rnd.Uint32N(uint32(n)))
+			g.Step = append(g.Step, rnd.Uint32N(uint32(len(g.Steps))))
+		}
+		g.First = append(g.First, uint32(len(g.To)))
+	}
+	for range 1 + rnd.IntN(1+rnd.IntN(24)) {
+		r := Root{Object: rnd.Uint32N(uint32(n)), Step: rnd.Uint32N(uint32(len(g.Steps)))}
+		switch r.Kind = RootKind(rnd.IntN(5)); r.Kind {
+		case Variable:
+			r.Name, r.Where, r.Count = "v", 1+rnd.Uint32N(4), 2
+		default:
+			r.Name = fmt.Sprint("main.", rnd.IntN(14))
+		}
+		g.Roots = append(g.Roots, r)
+	}
+	for range rnd.IntN(3) {
+		g.Made = append(g.Made, Sample{Object: rnd.Uint32N(uint32(n)), Site: 1 + rnd.Uint32N(4)})
+	}
+	return &Heap{Graph: g}
+}
+
+// A plain graph has holders and objects as nodes: objects first.
+type plain struct {
+	next  [][]int
+	roots []int
+	tier  []int // of nodes; -1 is not reached
+}
+
+func (p *plain) reach(without int) []bool {
+	seen := make([]bool, len(p.next))
+	var todo []int
+	visit := func(n int) {
+		if n != without && !seen[n] {
+			seen[n] = true
+			todo = append(todo, n)
+		}
+	}
+	for _, r := range p.roots {
+		visit(r)
+	}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, m := range p.next[n] {
+			visit(m)
+		}
+	}
+	return seen
+}
+
+// plainOf returns the graph of what belongs to a tier: not what an earlier one reaches.
+func plainOf(g *Graph, holders []holder, tier int) *plain {
+	p := &plain{next: make([][]int, len(g.Words)+len(holders)), tier: make([]int, len(g.Words)+len(holders))}
+	for o := range g.Words {
+		for _, to := range g.To[g.First[o]:g.First[o+1]] {
+			p.next[o] = append(p.next[o], int(to))
+		}
+	}
+	for i, h := range holders {
+		n := len(g.Words) + i
+		for _, e := range h.below {
+			p.next[n] = append(p.next[n], len(g.Words)+int(e.to))
+		}
+		for _, e := range h.holds {
+			p.next[n] = append(p.next[n], int(e.to))
+		}
+	}
+	taken := make([]bool, len(p.next))
+	for k := range tier + 1 {
+		p.roots = nil
+		for i := range holders {
+			if holders[i].up < 0 && holders[i].tier() == k {
+				p.roots = append(p.roots, len(g.Words)+i)
+			}
+		}
+		if k < tier {
+			for n, is := range p.reach(-1) {
+				taken[n] = taken[n] || is
+			}
+		}
+	}
+	for n := range p.next {
+		p.next[n] = slices.DeleteFunc(p.next[n], func(m int) bool { return taken[m] })
+	}
+	return p
+}
+
+// TestRandom compares dominators, retained sizes and sets of holders with what is left when a node is taken out of the graph.
+func TestRandom(t *testing.T) {
+	for seed := range uint64(2000) {
+		h := random(rand.New(rand.NewPCG(seed, 1)), 3+int(seed%18))
+		if err := h.Check(); err != nil {
+			t.Fatal(err)
+		}
+		g := &h.Graph
+		holders, _ := holdersOf(g)
+		tree := dominators(g, holders)
+		sets := tree.together()
+		rows := merge(g)
+		nodeOf := func(n int) uint32 {
+			if n < len(g.Words) {
+				return tree.number[n]
+			}
+			return tree.held[n-len(g.Words)]
+		}
+		var reached own
+		got := make(map[int]uint64) // retained by holders
+		for i := range rows.list {
+			for up := int32(i); up >= 0; up = rows.list[up].up {
+				if rows.list[up].holder >= 0 {
+					got[int(rows.list[up].holder)] += rows.list[i].bytes
+				}
+			}
+			reached.bytes += rows.list[i].bytes
+			reached.objects += rows.list[i].objects
+		}
+		var want own
+		for tier := range tiers {
+			p := plainOf(g, holders, tier)
+			all := p.reach(-1)
+			left := make([][]bool, len(p.next)) // when a node is taken out
+			for n := range p.next {
+				left[n] = p.reach(n)
+			}
+			for n, is := range all {
+				if !is {
+					continue
+				}
+				if n < len(g.Words) {
+					want.bytes += uint64(g.Words[n]) * 8
+					want.objects++
+				} else {
+					retained := uint64(0)
+					for o, words := range g.Words {
+						if all[o] && !left[n][o] {
+							retained += uint64(words) * 8
+						}
+					}
+					if got[n-len(g.Words)] != retained {
+						t.Fatalf("seed %d: holder %q retains %d bytes, want %d", seed, holders[n-len(g.Words)].name, got[n-len(g.Words)], retained)
+					}
+				}
+				node := nodeOf(n)
+				if node == 0 {
+					continue // an object that only one pointer leads to
+				}
+				var doms []int
+				for d := range p.next {
+					if d != n && all[d] && !left[d][n] {
+						doms = append(doms, d)
+					}
+				}
+				var have []int
+				for up := tree.idom[node]; up != 0; up = tree.idom[up] {
+					have = append(have, int(tree.node[up]))
+				}
+				slices.Sort(have)
+				if !slices.Equal(doms, have) {
+					t.Fatalf("seed %d: node %d is dominated by %v, want %v", seed, n, have, doms)
+				}
+				if n >= len(g.Words) || tree.idom[node] != 0 {
+					continue
+				}
+				var by []uint32
+				for _, r := range p.roots {
+					q := *p
+					q.roots = []int{r}
+					if q.reach(-1)[n] {
+						by = append(by, nodeOf(r))
+					}
+				}
+				slices.Sort(by)
+				more := len(by) > maxTogether
+				if set := sets.list[sets.of[node]]; !slices.Equal(set.nodes, by[:min(len(by), maxTogether)]) || set.more != more {
+					t.Fatalf("seed %d: object %d is held by %v, want %v", seed, n, set, by)
+				}
+			}
+		}
+		if want != reached || want != rows.reached {
+			t.Fatalf("seed %d: reached %v, as rows %v, want %v", seed, rows.reached, reached, want)
+		}
+		p, garbage, err := Profile(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		space, err := p.SampleIndex(Space)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := garbage.Bytes
+		for _, v := range p.Values(space) {
+			sum += uint64(v)
+		}
+		all := uint64(0)
+		for _, w := range g.Words {
+			all += uint64(w) * 8
+		}
+		if sum != all {
+			t.Fatalf("seed %d: the profile has %d bytes, want %d", seed, sum, all)
+		}
+	}
+}
