@@ -26,9 +26,9 @@ type Meta struct {
 
 // A Note says that part of the answer is missing, and how much.
 type Note struct {
-	Code  string // a fact: internal/render has the English
-	Name  string
-	Count int
+	Code  string `json:"code"` // a fact: internal/render/words has the English
+	Name  string `json:"name,omitempty"`
+	Count int    `json:"count,omitempty"`
 }
 
 // A Graph is in columns. Objects are numbered from 0.

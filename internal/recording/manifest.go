@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-perf/hone/internal/heapgraph"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -35,6 +36,8 @@ type Manifest struct {
 	Fleet map[string]Load `json:"fleet,omitempty"`
 
 	Events []Event `json:"events,omitempty"`
+
+	Holders []HeapRead `json:"holders,omitempty"` // by the time of its profile
 
 	Notes []string `json:"notes,omitempty"` // missing or doubtful data, as text for users
 
@@ -146,6 +149,31 @@ type Event struct {
 	Limit float64       `json:"limit"`
 
 	Request string `json:"request,omitempty"` // ServeMux pattern of the request that took too long
+}
+
+// A HeapRead is how the profile of who holds memory came about.
+type HeapRead struct {
+	At        time.Duration    `json:"at_ns"` // since the start
+	Go        string           `json:"go,omitempty"`
+	Pause     time.Duration    `json:"pause_ns"`            // how long the program stood still
+	Stopped   bool             `json:"stopped,omitempty"`   // it stood still while its memory was read
+	Garbage   heapgraph.Sum    `json:"garbage"`             // objects that nothing holds, and that were not freed yet
+	Allocated uint64           `json:"allocated,omitempty"` // bytes of the objects that the runtime counts, with garbage
+	Rate      int64            `json:"rate,omitempty"`      // bytes for each sampled allocation, or 0 if none are sampled
+	Notes     []heapgraph.Note `json:"notes,omitempty"`     // what could not be read
+}
+
+// HeapRead returns how the profile that was picked came about, if it is of who holds memory and that is known.
+func (r *Recording) HeapRead() *HeapRead {
+	if r.Manifest == nil || r.kind != Held || r.Profile == nil {
+		return nil
+	}
+	for i := range r.Manifest.Holders {
+		if h := &r.Manifest.Holders[i]; r.Manifest.Started.Add(h.At).UnixNano() == r.Profile.TimeNanos {
+			return h
+		}
+	}
+	return nil
 }
 
 // Latency is what an Event is of that is about a slow request.

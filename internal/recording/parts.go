@@ -24,13 +24,14 @@ const (
 	Mutex        = "mutex"
 	ThreadCreate = "threadcreate"
 	Leaks        = "goroutineleak"
+	Held         = "held" // who holds memory
 )
 
 // Process is the kind of what a store knows of processes beside their profiles: requests that they answered, and their memory.
 const Process = "process"
 
 // Kinds are the kinds of profiles that a recording can hold.
-var Kinds = []string{CPU, Heap, Goroutine, Block, Mutex, ThreadCreate, Leaks}
+var Kinds = []string{CPU, Heap, Goroutine, Block, Mutex, ThreadCreate, Leaks, Held}
 
 // Names of the other parts.
 const (

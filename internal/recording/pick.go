@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/heapgraph"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/waits"
@@ -20,6 +21,7 @@ var types = map[string][]string{
 	Mutex:        {"delay", "contentions"},
 	ThreadCreate: {"threadcreate"},
 	Leaks:        {"goroutineleak"},
+	Held:         {heapgraph.Space, heapgraph.Objects},
 	traceKind:    waits.Types,
 }
 

@@ -98,7 +98,7 @@ var whyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 func (m *Manifest) stripped() *Manifest {
 	out := &Manifest{
 		Format: m.Format, Hone: m.Hone, How: m.How, Started: m.Started, Ended: m.Ended, Usage: m.Usage, Recorder: m.Recorder,
-		Lookout: m.Lookout, Events: slices.Clone(m.Events), Stripped: true,
+		Lookout: m.Lookout, Events: slices.Clone(m.Events), Holders: m.Holders, Stripped: true,
 	}
 	for i := range out.Events {
 		out.Events[i].Request = "" // which has a path

@@ -142,7 +142,7 @@ const (
 // NatureOf returns the nature of a sample type.
 func NatureOf(kind, sampleType string, counters bool) Nature {
 	switch sampleType {
-	case "inuse_objects", "inuse_space", "goroutine", "goroutines", "threadcreate", "rss":
+	case "inuse_objects", "inuse_space", "held_objects", "held_space", "goroutine", "goroutines", "threadcreate", "rss":
 		return Level
 	case "alloc_objects", "alloc_space", "contentions", "delay", "requests":
 		if counters {
