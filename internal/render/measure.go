@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/heapgraph"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/render/words"
 	"github.com/hone-perf/hone/internal/report"
@@ -96,6 +97,8 @@ func (f *formatter) text(item any) string {
 		return clean(string(v))
 	case missing.Reason:
 		return clean(words.Missing(v))
+	case heapgraph.Note:
+		return clean(words.Unread(v))
 	case report.ID:
 		return f.id(v)
 	case report.Sep:

@@ -11,7 +11,7 @@ import (
 // code in any renderer.
 //
 // Items are what cells, facts and phrases are made of: string, Name, ID, Dimension, int, Value, Share, Change, Growth, Measured,
-// Delta, Relative, Interval, Judgment, Trend, Indented, time.Time, time.Duration, Phrase, hint.Option, hint.Command, hint.Text, and nil for nothing.
+// Delta, Relative, Interval, Judgment, Trend, Indented, time.Time, time.Duration, heapgraph.Note, Phrase, hint.Option, hint.Command, hint.Text, and nil for nothing.
 type Block interface{ block() }
 
 // A Heading says in a line or two what an answer is about.

@@ -182,4 +182,13 @@ var Views = []view.View{
 		Run:      Goroutines,
 		Compares: true,
 	},
+	{
+		Name:     "holders",
+		Doc:      "Show who keeps memory alive: variables, goroutines, finalizers",
+		Examples: []string{"holders", "holders limit=50 focus=Session", "holders base=old.hone"},
+		Uses:     "ref base metric at " + filters + " limit min normalize unit",
+		Kind:     recording.Held,
+		Run:      Holders,
+		Compares: true,
+	},
 }

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/filename"
+	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+// Holders are who keeps memory alive, those that hold most first. With a base, those whose memory grew most come first.
+type Holders struct {
+	Head
+	Trimming
+	Before  *Head            `json:"before,omitempty"`
+	Objects int64            `json:"objects,omitempty"` // in all; not in a comparison
+	Garbage *heapgraph.Sum   `json:"garbage,omitempty"` // that was not freed yet
+	Go      string           `json:"go,omitempty"`
+	Pause   time.Duration    `json:"pause_ns,omitempty"` // how long the program stood still
+	Unread  []heapgraph.Note `json:"unread,omitempty"`   // what could not be read
+	Rows    []Holder         `json:"holders"`
+}
+
+// A Holder is what keeps memory alive.
+type Holder struct {
+	Kind    heapgraph.Kind `json:"kind"`
+	Names   []string       `json:"names"` // several hold objects together: without one of them, nothing is freed
+	More    bool           `json:"more,omitempty"`
+	Value   int64          `json:"value"` // what would be freed without it
+	Before  *int64         `json:"before,omitempty"`
+	Objects int64          `json:"objects,omitempty"`
+
+	Goroutines int64         `json:"goroutines,omitempty"`
+	Waits      string        `json:"waits,omitempty"` // what they wait for
+	Since      time.Duration `json:"since_ns,omitempty"`
+
+	File string `json:"file,omitempty"` // where it is declared
+	Line int64  `json:"line,omitempty"`
+
+	Way  []HolderStep  `json:"way"`            // to the objects that take most
+	Made []HolderMaker `json:"made,omitempty"` // functions that allocated sampled objects, those that made most first
+}
+
+// A HolderStep is a field, an element or a variable, and the objects that it leads to.
+type HolderStep struct {
+	Name    string `json:"name"`
+	Flat    int64  `json:"flat"` // the objects by themselves
+	Cum     int64  `json:"cum"`  // with what they hold
+	Objects int64  `json:"objects,omitempty"`
+}
+
+// A HolderMaker is a function and what the sampled objects take that it made.
+type HolderMaker struct {
+	Function string `json:"function"`
+	Value    int64  `json:"value"`
+}
+
+// Blocks returns a table of holders.
+func (h *Holders) Blocks() iter.Seq[Block] {
+	m := h.measure()
+	var head Block = h.sums(m)
+	t := Table{}
+	if h.Before != nil {
+		m.Total = max(abs(h.Total), abs(h.Before.Total))
+		head = comparison(&h.Head, h.Before, m)
+		t.Columns = []Column{{Name: "before", Unit: h.Unit}, {Name: "after", Unit: h.Unit}, {Name: "delta", Unit: h.Unit}}
+	} else {
+		t.Columns = []Column{{Name: "held", Unit: h.Unit, Shared: true}, {Name: "held%", Bar: true}}
+	}
+	// The last column wraps in a narrow terminal, so it has all that is long.
+	t.Columns = append(t.Columns, Column{Name: "holder"}, Column{Name: "most is in"})
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		m.add(r.Value)
+		row := []any{Value{r.Value, m}, Share{r.Value, h.Total}}
+		if h.Before != nil {
+			m.add(*r.Before)
+			row = []any{Value{*r.Before, m}, Value{r.Value, m}, Change{*r.Before, r.Value, m}}
+		}
+		row = append(row, r.name(), r.way())
+		t.Rows = append(t.Rows, row)
+	}
+	list := []Block{head, t}
+	if slices.ContainsFunc(h.Rows, func(r Holder) bool { return r.Kind == heapgraph.KindTogether }) {
+		list = append(list, Note{Phrase{"what several hold together is freed only when all of them let go"}})
+	}
+	for _, n := range h.Unread {
+		list = append(list, Note{Phrase{n}})
+	}
+	list = append(list, h.Trimming.notes(m)...)
+	return blocks(append(list, h.remarks()...))
+}
+
+// sums is the heading: how much is held, how much is garbage, and what the look at it cost the program.
+func (h *Holders) sums(m *Measure) Heading {
+	total := Value{h.Total, m}
+	p := Phrase{total, " held"}
+	if h.Left != nil {
+		p = Phrase{Value{*h.Left, m}, " of ", total, " held"}
+	}
+	if h.Objects > 0 && h.Unit == "bytes" {
+		p = append(p, " by ", int(h.Objects), " objects")
+	}
+	if h.Garbage != nil && h.Unit == "bytes" {
+		p = append(p, Sep{}, Bytes(int64(h.Garbage.Bytes)), " more is garbage")
+	}
+	if h.Go != "" {
+		p = append(p, Sep{}, h.Go)
+	}
+	if h.Pause > 0 {
+		p = append(p, Sep{}, "paused for ", Nanos(int64(h.Pause)))
+	}
+	lines := []Phrase{p}
+	if run := h.run(); run != nil {
+		lines = append(lines, run)
+	}
+	if f := h.filters(); f != nil {
+		lines = append(lines, f)
+	}
+	return Heading{lines}
+}
+
+// name says who it is.
+func (r *Holder) name() Phrase {
+	names := strings.Join(r.Names, ", ")
+	switch {
+	case r.Kind == heapgraph.KindTogether && r.More:
+		names += " and others together"
+	case r.Kind == heapgraph.KindTogether:
+		names = strings.Join(r.Names[:max(0, len(r.Names)-1)], ", ") + " and " + r.Names[len(r.Names)-1] + " together"
+	}
+	p := Phrase{names}
+	if r.Kind == heapgraph.KindGoroutine {
+		p = Phrase{unit.Counted(int(r.Goroutines), "goroutine"), " in ", names}
+	}
+	if r.Line > 0 {
+		p = append(p, fmt.Sprintf(" %s:%d", filename.Base(r.File), r.Line))
+	}
+	return p
+}
+
+// way says over which fields the most memory is reached, how many objects are there, what goroutines wait for, and who made what was sampled.
+func (r *Holder) way() Phrase {
+	var p Phrase
+	for i, s := range r.Way {
+		if i > 0 {
+			p = append(p, " → ")
+		}
+		p = append(p, s.Name)
+		if s.Objects > 1 && i == len(r.Way)-1 {
+			p = append(p, fmt.Sprintf(" ×%d", s.Objects))
+		}
+	}
+	if r.Waits != "" {
+		p = append(p, "; waiting: ", r.Waits)
+	}
+	if r.Since >= time.Minute { // as the runtime does in dumps
+		p = append(p, fmt.Sprintf(" for %d min", int(r.Since.Minutes())))
+	}
+	if len(r.Made) > 0 {
+		p = append(p, "; made by ", r.Made[0].Function)
+	}
+	return p
+}

@@ -1,0 +1,246 @@
+package profileview
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
+)
+
+const (
+	holderRows   = 20    // shown unless told otherwise
+	holderShare  = 0.001 // of all memory, likewise
+	holderMakers = 3
+)
+
+// Holders ranks who keeps memory alive.
+func Holders(in []*recording.Recording, q query.Query) (report.Report, error) {
+	a, s, err := askSides(in, q)
+	if err != nil {
+		return nil, err
+	}
+	if t := a.head.Metric; t != heapgraph.Space && t != heapgraph.Objects {
+		return nil, fmt.Errorf("the profile counts %s, not who holds memory", t)
+	}
+	out := &report.Holders{Head: a.head, Rows: []report.Holder{}}
+	h := holding{p: a.Profile, value: a.Profile.Values(a.Type), rows: make(map[string]*held)}
+	if s != nil {
+		out.Before = &s.headBefore
+		h.before = a.Profile.Values(s.before)
+	} else if k, err := a.Profile.SampleIndex(heapgraph.Objects); err == nil {
+		h.objects = a.Profile.Values(k)
+		for _, n := range h.objects {
+			out.Objects += n
+		}
+	}
+	for i := range a.Profile.NumSamples() {
+		h.add(i)
+	}
+	if read := in[0].HeapRead(); read != nil {
+		out.Garbage, out.Go, out.Pause, out.Unread = &read.Garbage, read.Go, read.Pause, read.Notes
+	}
+	limits := (&question{query: q}).trim(holderRows, holderShare, 0)
+	least := int64(float64(out.Total) * limits.Min)
+	if s != nil {
+		least = below(&out.Head, out.Before, q, limits.Min)
+	}
+	for _, r := range h.list(s) {
+		switch grown := grown(&r); {
+		case unit.Abs(grown) < least || grown == 0:
+			out.Dropped++
+			out.Below = least
+		case limits.Nodes > 0 && out.Shown == limits.Nodes:
+			out.Of++
+		default:
+			out.Of++
+			out.Shown++
+			out.Accounted += r.Value
+			out.Rows = append(out.Rows, r)
+		}
+	}
+	return out, nil
+}
+
+// holding adds up samples by holder.
+type holding struct {
+	p                      *profile.Profile
+	value, before, objects []int64 // the last two may be nil
+	rows                   map[string]*held
+	stack                  []uint32
+	names                  []uint32
+}
+
+// held is what one holder holds.
+type held struct {
+	report.Holder
+	before int64
+	below  *heldStep
+	made   map[string]int64
+}
+
+// A heldStep is a step from what holds it. Steps are told apart by their functions.
+type heldStep struct {
+	function           uint32
+	up                 *heldStep
+	below              map[uint32]*heldStep
+	flat, cum, objects int64
+}
+
+func (h *holding) add(i int) {
+	v, before := h.value[i], int64(0)
+	if h.before != nil {
+		before = h.before[i]
+	}
+	if v == 0 && before == 0 {
+		return
+	}
+	labels := h.p.LabelSets()[h.p.Label(i)]
+	kind := heapgraph.Kind(text(labels, heapgraph.KindLabel))
+	var names []string
+	for _, l := range labels {
+		if l.Key == heapgraph.HolderLabel && !l.Numeric {
+			names = append(names, l.Str)
+		}
+	}
+	whole := strings.Join(names, heapgraph.Together)
+	key := string(kind) + " " + whole
+	r, ok := h.rows[key]
+	if !ok {
+		r = &held{below: &heldStep{}, made: make(map[string]int64)}
+		r.Kind = kind
+		r.Names = slices.DeleteFunc(names, func(name string) bool { return name == heapgraph.More })
+		r.More = len(r.Names) < len(names)
+		h.rows[key] = r
+	}
+	r.Value += v
+	r.before += before
+	if v != 0 {
+		r.Waits = cmp.Or(r.Waits, text(labels, heapgraph.WaitsLabel))
+		for _, l := range labels {
+			switch {
+			case !l.Numeric:
+			case l.Key == heapgraph.GoroutinesLabel:
+				r.Goroutines = max(r.Goroutines, l.Num)
+			case l.Key == heapgraph.SinceLabel:
+				r.Since = max(r.Since, time.Duration(l.Num)*time.Second)
+			}
+		}
+		if made := text(labels, heapgraph.MadeLabel); made != "" {
+			r.made[made] += v
+		}
+	}
+	objects := int64(0)
+	if h.objects != nil {
+		objects = h.objects[i]
+		r.Objects += objects
+	}
+	r.walk(h.steps(i, whole, r), v-before, objects)
+}
+
+// steps returns the functions that stand for the steps from a holder to the objects of a sample, and takes from the stack where the holder is declared.
+func (h *holding) steps(i int, holder string, r *held) []uint32 {
+	h.stack = h.p.Stack(i, h.stack[:0])
+	h.names = h.names[:0]
+	for _, l := range slices.Backward(h.stack) {
+		for _, line := range slices.Backward(h.p.Locations[l].Lines) {
+			f := &h.p.Functions[line.Function]
+			if f.Name == holder {
+				h.names = h.names[:0]
+				if r.Line == 0 {
+					r.File, r.Line = f.File, line.Line
+				}
+				continue
+			}
+			h.names = append(h.names, line.Function)
+		}
+	}
+	return h.names
+}
+
+// walk adds a sample to the tree of steps. In a comparison, the way leads to what grew.
+func (r *held) walk(steps []uint32, v, objects int64) {
+	at := r.below
+	at.cum += v
+	for _, f := range steps {
+		next, ok := at.below[f]
+		if !ok {
+			if at.below == nil {
+				at.below = make(map[uint32]*heldStep)
+			}
+			next = &heldStep{function: f, up: at}
+			at.below[f] = next
+		}
+		at = next
+		at.cum += v
+	}
+	at.flat += v
+	at.objects += objects
+}
+
+// most returns the step below one with the largest flat.
+func (s *heldStep) most(less func(a, b *heldStep) bool) *heldStep {
+	best := s
+	todo := []*heldStep{s}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if less(best, at) {
+			best = at
+		}
+		for _, next := range at.below {
+			todo = append(todo, next)
+		}
+	}
+	return best
+}
+
+// grown returns how much more a holder holds than before, or how much it holds if that is not compared.
+func grown(r *report.Holder) int64 {
+	if r.Before == nil {
+		return r.Value
+	}
+	return unit.Difference(*r.Before, r.Value)
+}
+
+// list returns the rows, those that hold most first or, in a comparison, those that grew most.
+func (h *holding) list(s *sides) []report.Holder {
+	var out []report.Holder
+	less := func(a, b *heldStep) bool {
+		if a.flat != b.flat {
+			return a.flat < b.flat
+		}
+		return a.up != nil && b.up != nil && h.p.Functions[a.function].Name < h.p.Functions[b.function].Name
+	}
+	for _, r := range h.rows {
+		for at := r.below.most(less); at.up != nil; at = at.up {
+			r.Way = append(r.Way, report.HolderStep{Name: h.p.Functions[at.function].Name, Flat: at.flat, Cum: at.cum, Objects: at.objects})
+		}
+		slices.Reverse(r.Way)
+		for _, f := range slices.Sorted(maps.Keys(r.made)) {
+			r.Made = append(r.Made, report.HolderMaker{Function: f, Value: r.made[f]})
+		}
+		slices.SortStableFunc(r.Made, func(a, b report.HolderMaker) int { return cmp.Compare(b.Value, a.Value) })
+		r.Made = r.Made[:min(len(r.Made), holderMakers)]
+		if s != nil {
+			before := s.scaled(r.before)
+			r.Before = &before
+		}
+		if r.Way == nil {
+			r.Way = []report.HolderStep{}
+		}
+		out = append(out, r.Holder)
+	}
+	slices.SortFunc(out, func(a, b report.Holder) int {
+		return cmp.Or(cmp.Compare(grown(&b), grown(&a)), cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Names, b.Names))
+	})
+	return out
+}
