@@ -43,7 +43,7 @@ func TestHolders(t *testing.T) {
 		for _, v := range picked.Profile.Values(1) {
 			sum += v
 		}
-		if want := int64(48 + 8*(32+208) + 64*4160 + 100*(48+1024) + 128 + 16 + 3*(96+16384) + 768 + 32*65536 + 64 + 96); sum != want {
+		if want := int64(48 + 8*(32+208) + 64*4160 + 100*(48+1024) + 128 + 16 + 3*(96+16384) + 768 + 32*65536 + 64 + 96 + 64 + 512); sum != want {
 			t.Errorf("%s: %d bytes, want %d", r.Ref, sum, want)
 		}
 	}

@@ -30,7 +30,7 @@ type edge struct{ to, step uint32 }
 // finalizer only delays the end of what nobody else holds.
 func (h *holder) tier() int {
 	switch {
-	case h.kind == Runtime, h.kind == Global && strings.HasPrefix(h.name, "runtime."):
+	case h.kind == Runtime:
 		return 1
 	case h.kind == Word:
 		return 2
@@ -41,6 +41,8 @@ func (h *holder) tier() int {
 }
 
 const tiers = 4
+
+const runtimePrefix = "runtime."
 
 // maxStack is how many frames of a stack are told apart. The outermost are left out.
 const maxStack = 32
@@ -111,6 +113,10 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 				h.line = g.Sites[r.Where][0].Line
 			}
 			step = intern("var " + r.Name + g.Steps[r.Step])
+		case r.Kind == Global && strings.HasPrefix(r.Name, runtimePrefix):
+			// Its variables refer to each other's objects, and nobody can change one of them.
+			at = find(Runtime, -1, strings.TrimSuffix(runtimePrefix, "."), "", 0)
+			step = intern(r.Name + g.Steps[r.Step])
 		case r.Kind == Word && r.Name == "" && len(g.Sites[r.Where]) > 0:
 			f := g.Sites[r.Where][0]
 			at = find(Word, -1, f.Func, f.File, f.Line)

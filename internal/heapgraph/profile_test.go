@@ -49,6 +49,8 @@ func TestProfile(t *testing.T) {
 49152 3 main.(*Server).serve > main.handle > var r main.Request > .Body []uint8 | holder=main.handle kind=goroutine waits=chan receive goroutines=3 since=180
 768 1 main.heads > [][]uint8 | holder=main.heads kind=global
 2097152 32 main.heads > [][]uint8 > [] []uint8 | holder=main.heads kind=global made=main.readFile
+64 1 runtime > runtime.allp []*runtime.p | holder=runtime kind=runtime
+512 1 runtime > runtime.allm runtime.m | holder=runtime kind=runtime
 64 1 finalizer main.main.func3 > os.file | holder=finalizer main.main.func3 kind=finalizer
 96 1 timer main.expire > time.Timer | holder=timer main.expire kind=runtime
 `), "\n")

@@ -134,6 +134,8 @@ func Leaky(sessions, waiting int) *heapgraph.Heap {
 		m.Point(heads, "[]", part)
 		m.Made = append(m.Made, heapgraph.Sample{Object: part, Site: made, Size: 65536})
 	}
+	m.Global("runtime.allp", "", 0, m.Object("[]*runtime.p", 64))
+	m.Global("runtime.allm", "", 0, m.Object("runtime.m", 512))
 	// A finalizer and the runtime: neither takes what a variable holds.
 	file := m.Object("os.file", 64)
 	m.Roots = append(m.Roots,

@@ -48,7 +48,7 @@ func TestHolders(t *testing.T) {
 	for _, r := range h.Rows {
 		sum += r.Value
 	}
-	if sum != h.Total || h.Of != 7 || h.Shown != 7 {
+	if sum != h.Total || h.Of != 8 || h.Shown != 8 {
 		t.Errorf("%d rows of %d hold %d of %d", h.Shown, h.Of, sum, h.Total)
 	}
 	first := h.Rows[0]
