@@ -113,7 +113,7 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 				h.line = g.Sites[r.Where][0].Line
 			}
 			step = intern("var " + r.Name + g.Steps[r.Step])
-		case r.Kind == Global && strings.HasPrefix(r.Name, runtimePrefix):
+		case (r.Kind == Global || r.Kind == Runtime) && strings.HasPrefix(r.Name, runtimePrefix):
 			// Its variables refer to each other's objects, and nobody can change one of them.
 			at = find(Runtime, -1, strings.TrimSuffix(runtimePrefix, "."), "", 0)
 			step = intern(r.Name + g.Steps[r.Step])

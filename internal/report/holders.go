@@ -146,8 +146,15 @@ func (r *Holder) name() Phrase {
 // way says over which fields the most memory is reached, how many objects are there, what goroutines wait for, and who made what was sampled.
 func (r *Holder) way() Phrase {
 	var p Phrase
+	const ends = 3 // steps of a long way that are shown of its end
 	for i, s := range r.Way {
-		if i > 0 {
+		switch left := len(r.Way) - i; {
+		case i == 1 && left > ends+1:
+			p = append(p, " → …")
+			continue
+		case i > 1 && left > ends:
+			continue
+		case i > 0:
 			p = append(p, " → ")
 		}
 		p = append(p, s.Name)
