@@ -29,6 +29,7 @@ var wholeViews = []wholeView{
 	{name: "timeline", key: "/api/timeline", most: 150_000, thin: func(r report.Report) { thin(r.(*report.Timeline), maxSavedPoints) }},
 	{name: "gc", key: "/api/gc", most: 40_000, less: fewer(256)},
 	{name: "goroutines", key: "/api/goroutines", most: 60_000, less: fewer(200)},
+	{name: "holders", key: "/api/holders", most: 60_000, less: fewer(200)},
 	{name: "flamechart", key: "/api/flamechart", most: 150_000, less: coarser, thin: func(r report.Report) { r.(*report.FlameChart).Calls = nil }},
 	{name: "traces", key: "/api/traces", most: 60_000, less: fewer(200)},
 }

@@ -193,7 +193,7 @@ func (s *Server) URL(l net.Listener, page string) string {
 }
 
 // pages are the paths of the page.
-var pages = []string{"overview", "flame", "flamechart", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "mem", "gc"}
+var pages = []string{"overview", "flame", "flamechart", "calltree", "sandwich", "top", "graph", "source", "diff", "tags", "traces", "timeline", "trace", "compare", "bench", "load", "goroutines", "holders", "mem", "gc"}
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {

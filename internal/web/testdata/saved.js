@@ -498,7 +498,7 @@ var saved = (() => {
       return { ...all, functions };
     }
   };
-  var wholes = ["/api/flamechart", "/api/goroutines", "/api/traces", "/api/tags", "/api/diff", "/download/svg"];
+  var wholes = ["/api/flamechart", "/api/goroutines", "/api/holders", "/api/traces", "/api/tags", "/api/diff", "/download/svg"];
   function says(path, k, v) {
     return ["root", "ref", "limit", "min", "depth", "base", "gone"].includes(k) || path === "/api/top" && (k === "sort" && v === "flat" || k === "by" && v === "function");
   }

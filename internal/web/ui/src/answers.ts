@@ -833,6 +833,44 @@ export interface HeatRow {
 
 export interface Histogram { count: number; min_ns: number; max_ns: number; sum_ns: number; buckets?: number[][] }
 
+export interface Holder {
+  kind: Kind;
+  names: string[];
+  more?: boolean;
+  value: number;
+  before?: number;
+  objects?: number;
+  goroutines?: number;
+  waits?: string;
+  since_ns?: number;
+  file?: string;
+  line?: number;
+  way: HolderStep[];
+  made?: HolderMaker[];
+}
+
+export interface HolderMaker {
+  function: string;
+  value: number;
+}
+
+export interface HolderStep {
+  name: string;
+  flat: number;
+  cum: number;
+  objects?: number;
+}
+
+export interface Holders extends Head, Trimming {
+  before?: Head;
+  objects?: number;
+  garbage?: Sum;
+  go?: string;
+  pause_ns?: number;
+  unread?: Note[];
+  holders: Holder[];
+}
+
 export interface Hottest {
   function: string;
   line: number;
@@ -857,6 +895,8 @@ export interface Key {
   choices?: string[];
   repeats?: boolean;
 }
+
+export type Kind = "global" | "goroutine" | "word" | "finalizer" | "runtime" | "together";
 
 export interface Label {
   key: string;
@@ -1067,6 +1107,12 @@ export interface NoCode {
   why: CodeGap;
   file?: string;
   text: string;
+}
+
+export interface Note {
+  code: string;
+  name?: string;
+  count?: number;
 }
 
 export type Origin = "own" | "std" | "dep" | "runtime" | "other";
@@ -1393,6 +1439,11 @@ export interface Stage {
   for_ns: number;
 }
 
+export interface Sum {
+  bytes: number;
+  objects: number;
+}
+
 export interface Suspect {
   what: Grown;
   where?: string;
@@ -1595,6 +1646,7 @@ export const lists = new Set([
   "groups",
   "handlers",
   "highest",
+  "holders",
   "inline",
   "keys",
   "kinds",
@@ -1644,5 +1696,6 @@ export const lists = new Set([
   "values",
   "views",
   "wakes",
+  "way",
   "width",
 ]);

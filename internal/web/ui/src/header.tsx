@@ -35,6 +35,7 @@ export const views: View[] = [
   { name: "load", title: "Load", needs: "/api/load", of: "load", key: "o" },
   { name: "timeline", title: "Timeline", needs: "/api/timeline", of: "timeline", key: "0" },
   { name: "goroutines", title: "Goroutines", needs: "/api/goroutines", of: "goroutines", key: "G" },
+  { name: "holders", title: "Holders", needs: "/api/holders", of: "holders", key: "H" },
   { name: "mem", title: "Memory", needs: "/api/mem", of: "mem", key: "M" },
   { name: "gc", title: "GC", needs: "/api/gc", of: "gc", key: "C" },
   { name: "trace", title: "Trace", needs: "/api/lanes", of: "lanes", key: "x" },

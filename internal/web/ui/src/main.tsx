@@ -11,6 +11,7 @@ import { EventsView, ShelfView } from "./events";
 import { FlameView } from "./flame";
 import { FlameChartView } from "./flamechart";
 import { GoroutinesView } from "./goroutines";
+import { HoldersView } from "./holders";
 import { GraphView } from "./graph";
 import { Header, Pills, Tabs, compares, views as allViews } from "./header";
 import { HeatView } from "./heat";
@@ -50,6 +51,7 @@ const components: Record<string, ComponentType> = {
   bench: BenchView,
   load: LoadView,
   goroutines: GoroutinesView,
+  holders: HoldersView,
   mem: MemoryView,
   gc: GCView,
 };

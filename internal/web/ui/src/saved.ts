@@ -341,7 +341,7 @@ export class Saved {
 }
 
 // Answers that a saved page has as they are.
-const wholes = ["/api/flamechart", "/api/goroutines", "/api/traces", "/api/tags", "/api/diff", "/download/svg"];
+const wholes = ["/api/flamechart", "/api/goroutines", "/api/holders", "/api/traces", "/api/tags", "/api/diff", "/download/svg"];
 
 // What only narrows the view is done by the page itself, and a ranking is by flat unless it says otherwise.
 function says(path: string, k: string, v: string): boolean {
