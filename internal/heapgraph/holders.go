@@ -96,6 +96,9 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 			if at, known = where[r.Where]; !known {
 				at = -1
 				stack := g.Sites[r.Where]
+				if n := len(stack) - 1; n > 0 && stack[n].Func == "runtime.goexit" {
+					stack = stack[:n] // all goroutines would be below it
+				}
 				for _, f := range slices.Backward(stack[:min(len(stack), maxStack)]) {
 					at = find(Variable, at, f.Func, f.File, 0)
 				}

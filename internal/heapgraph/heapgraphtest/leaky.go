@@ -113,8 +113,9 @@ func Leaky(sessions, waiting int) *heapgraph.Heap {
 	}
 	// Goroutines that wait, each with a request. Their caller has the server.
 	serve := heapgraph.Frame{Func: "main.(*Server).serve", File: "/src/shop/server.go", Line: 60}
-	outer := m.Stack(serve)
-	inner := m.Stack(heapgraph.Frame{Func: "main.handle", File: "/src/shop/server.go", Line: 33}, serve)
+	exit := heapgraph.Frame{Func: "runtime.goexit"}
+	outer := m.Stack(serve, exit)
+	inner := m.Stack(heapgraph.Frame{Func: "main.handle", File: "/src/shop/server.go", Line: 33}, serve, exit)
 	server := m.Object("main.Server", 128)
 	m.Point(server, ".name", m.Object("[]uint8", 16))
 	for range waiting {
