@@ -95,10 +95,7 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 			var known bool
 			if at, known = where[r.Where]; !known {
 				at = -1
-				stack := g.Sites[r.Where]
-				if n := len(stack) - 1; n > 0 && stack[n].Func == "runtime.goexit" {
-					stack = stack[:n] // all goroutines would be below it
-				}
+				stack := ofProgram(g.Sites[r.Where])
 				for _, f := range slices.Backward(stack[:min(len(stack), maxStack)]) {
 					at = find(Variable, at, f.Func, f.File, 0)
 				}
@@ -113,7 +110,7 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 			}
 			h.since = max(h.since, r.Since)
 			if h.line == 0 {
-				h.line = g.Sites[r.Where][0].Line
+				h.line = ofProgram(g.Sites[r.Where])[0].Line
 			}
 			step = intern("var " + r.Name + g.Steps[r.Step])
 		case (r.Kind == Global || r.Kind == Runtime) && strings.HasPrefix(r.Name, runtimePrefix):
@@ -132,4 +129,20 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 		}
 	}
 	return all, steps
+}
+
+// ofProgram returns a stack without functions of the runtime at its ends. What these refer to is what the program called them with, or the goroutine itself.
+// All goroutines end in goexit, and would be below it.
+func ofProgram(stack []Frame) []Frame {
+	rest := stack
+	for len(rest) > 0 && strings.HasPrefix(rest[0].Func, runtimePrefix) {
+		rest = rest[1:]
+	}
+	for len(rest) > 0 && strings.HasPrefix(rest[len(rest)-1].Func, runtimePrefix) {
+		rest = rest[:len(rest)-1]
+	}
+	if len(rest) == 0 {
+		return stack
+	}
+	return rest
 }

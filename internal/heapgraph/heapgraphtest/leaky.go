@@ -115,13 +115,15 @@ func Leaky(sessions, waiting int) *heapgraph.Heap {
 	serve := heapgraph.Frame{Func: "main.(*Server).serve", File: "/src/shop/server.go", Line: 60}
 	exit := heapgraph.Frame{Func: "runtime.goexit"}
 	outer := m.Stack(serve, exit)
-	inner := m.Stack(heapgraph.Frame{Func: "main.handle", File: "/src/shop/server.go", Line: 33}, serve, exit)
+	handle := heapgraph.Frame{Func: "main.handle", File: "/src/shop/server.go", Line: 33}
+	blocked := m.Stack(heapgraph.Frame{Func: "runtime.chanrecv1"}, handle, serve, exit)
+	inner := m.Stack(handle, serve, exit)
 	server := m.Object("main.Server", 128)
 	m.Point(server, ".name", m.Object("[]uint8", 16))
 	for range waiting {
 		r := m.Object("main.Request", 96)
 		m.Point(r, ".Body", m.Object("[]uint8", 16384))
-		for _, root := range []heapgraph.Root{{Object: r, Name: "r", Where: inner}, {Object: server, Name: "s", Where: inner}, {Object: server, Name: "srv", Where: outer}} {
+		for _, root := range []heapgraph.Root{{Object: r, Name: "r", Where: inner}, {Object: r, Name: "c", Where: blocked}, {Object: server, Name: "s", Where: inner}, {Object: server, Name: "srv", Where: outer}} {
 			root.Kind, root.Type, root.Count, root.Waits, root.Since = heapgraph.Variable, "*main.Request", uint32(waiting), "chan receive", 3*time.Minute
 			m.Roots = append(m.Roots, root)
 		}
