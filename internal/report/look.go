@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hone-perf/hone/internal/heapgraph"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/unit"
@@ -202,6 +203,13 @@ func (l *Look) next() []hint.Command {
 		return []hint.Command{
 			hint.Ask("goroutines", refs...).For("what they wait for, and where"),
 			hint.Ask("flame", refs...).For("the whole picture"),
+		}
+	}
+	if slices.ContainsFunc(l.Types, func(t TypeTotal) bool { return t.Default && t.Type == heapgraph.Space }) {
+		return []hint.Command{
+			hint.Ask("holders", refs...).For("who holds memory, and where most of it is"),
+			hint.Ask("flame", refs...).For("the whole picture"),
+			hint.Ask("top", refs...).For("the fields and types with the most memory"),
 		}
 	}
 	out := []hint.Command{hint.Ask("top", refs...).With("cum", "").For("the most expensive functions, including what they call")}

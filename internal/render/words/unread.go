@@ -8,12 +8,20 @@ import (
 
 // Unread returns a sentence about what could not be read of a heap.
 func Unread(n heapgraph.Note) string {
-	text := n.Code
+	what := n.Code
+	switch n.Code {
+	case "object":
+		what = "objects"
+	case "span", "arena":
+		what = n.Code + "s of the heap"
+	case "stack", "stacks":
+		what = "stacks"
+	}
 	if n.Name != "" {
-		text += ": " + n.Name
+		what += ": " + n.Name
 	}
 	if n.Count > 0 {
-		text += fmt.Sprintf(" (%d)", n.Count)
+		return fmt.Sprintf("could not be read: %d %s", n.Count, what)
 	}
-	return "could not be read: " + text
+	return "could not be read: " + what
 }
