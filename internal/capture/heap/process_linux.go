@@ -1,0 +1,344 @@
+//go:build amd64 || arm64
+
+package heap
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hone-perf/hone/internal/heapgraph"
+)
+
+func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, error) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	exe, err := os.Open(dir + "exe") // the file that runs, also if another one has its name by now
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); err == nil {
+			return nil, errors.New("it is a thread of the kernel, or has ended")
+		}
+		return nil, errors.New("no such process")
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, errPermission(pid)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer exe.Close()
+	build, err := buildinfo.Read(exe)
+	if err != nil {
+		return nil, fmt.Errorf("it is not a Go program: %w", err)
+	}
+	if err := known(build.GoVersion); err != nil {
+		return nil, err
+	}
+	p, err := openProgram(exe, o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	if p.bias, err = bias(dir, exe); err != nil {
+		return nil, err
+	}
+	resident, virtual, err := sizes(dir)
+	if err != nil {
+		return nil, err
+	}
+	p.limit = virtual
+	h := &heapgraph.Heap{}
+	read := func(target int, threads []thread, released func()) error {
+		p.reader = &reader{memory: processMemory(target)}
+		p.threads = threads
+		now := monotonic()
+		var err error
+		h, err = p.heap(ctx, now, released)
+		return err
+	}
+	at := time.Now()
+	var pause time.Duration
+	if o.Stop {
+		pause, err = stopped(ctx, pid, read)
+	} else {
+		if expected := time.Duration(float64(resident) / (1 << 30) * float64(pausePerGB)); expected > o.MaxPause {
+			return nil, &PauseError{expected, o.MaxPause, resident}
+		}
+		if err := mayFork(dir, resident); err != nil {
+			return nil, err
+		}
+		pause, err = forked(ctx, exe, p.bias, pid, read)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.PID, h.Time, h.Pause, h.Stopped = pid, at, pause, o.Stop
+	h.Command, h.BuildID = command(dir), buildID(exe)
+	if h.GoVersion == "" {
+		h.GoVersion = build.GoVersion
+	}
+	return h, nil
+}
+
+// pausePerGB is how long it takes to fork a process with 1 GB in memory, as measured.
+const pausePerGB = 30 * time.Millisecond
+
+// errPermission names the way out.
+func errPermission(pid int) error {
+	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	switch s := strings.TrimSpace(string(scope)); s {
+	case "1", "2":
+		return fmt.Errorf("this system lets only root look into other processes (kernel.yama.ptrace_scope is %s): run hone as root, or give it CAP_SYS_PTRACE", s)
+	case "3":
+		return errors.New("this system lets nobody look into other processes (kernel.yama.ptrace_scope is 3)")
+	}
+	if info, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
+		if st, ok := info.Sys().(interface{ Uid() uint32 }); ok && int(st.Uid()) != os.Getuid() {
+			return errors.New("it belongs to another user: run hone as that user or as root")
+		}
+	}
+	return errors.New("no permission to look into it: run hone as the same user or as root; in a container, with the capability SYS_PTRACE")
+}
+
+// openProgram reads the debug data of the program in exe, or of its twin.
+func openProgram(exe *os.File, twin string) (*program, error) {
+	f, err := elf.NewFile(exe)
+	if err != nil {
+		return nil, err
+	}
+	if f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
+		return nil, errors.New("it is not a 64-bit program")
+	}
+	from := f
+	if twin != "" {
+		if from, err = elf.Open(twin); err != nil {
+			return nil, err
+		}
+		defer from.Close()
+		if err := same(f, from); err != nil {
+			return nil, fmt.Errorf("%s is not the program that runs: %w. Build it from the same source with the same Go and the same flags, except -s and -w", twin, err)
+		}
+	}
+	d, err := readDebug(from, isWanted)
+	if errors.Is(err, errNoDebug) {
+		return nil, fmt.Errorf("%w: build the same source with the same Go and the same flags, except -s and -w, and name that file", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &program{debug: d, types: newTypes(d), arch: thisArch}, nil
+}
+
+// same compares what the linker makes of the same source with and without debug data.
+func same(a, b *elf.File) error {
+	for _, name := range []string{".text", ".rodata", ".gopclntab", ".data.rel.ro"} {
+		s, t := a.Section(name), b.Section(name)
+		if s == nil && t == nil {
+			continue
+		}
+		if s == nil || t == nil || s.Size != t.Size || s.Addr != t.Addr {
+			return fmt.Errorf("section %s differs in size or address", name)
+		}
+		if s.Type == elf.SHT_NOBITS || name == ".data.rel.ro" {
+			continue
+		}
+		x, y := sha256.New(), sha256.New()
+		if _, err := io.Copy(x, s.Open()); err != nil {
+			return err
+		}
+		if _, err := io.Copy(y, t.Open()); err != nil {
+			return err
+		}
+		if !bytes.Equal(x.Sum(nil), y.Sum(nil)) {
+			return fmt.Errorf("section %s differs", name)
+		}
+	}
+	return nil
+}
+
+// bias returns how far a process is from where its program was linked to, which only differs for those that may be anywhere.
+func bias(dir string, exe *os.File) (uint64, error) {
+	f, err := elf.NewFile(exe)
+	if err != nil {
+		return 0, err
+	}
+	if f.Type != elf.ET_DYN {
+		return 0, nil
+	}
+	aux, err := os.ReadFile(dir + "auxv")
+	if err != nil {
+		return 0, err
+	}
+	for ; len(aux) >= 16; aux = aux[16:] {
+		if binary.LittleEndian.Uint64(aux) == auxEntry {
+			return binary.LittleEndian.Uint64(aux[8:]) - f.Entry, nil
+		}
+	}
+	return 0, errors.New("the system does not say where the program begins")
+}
+
+const auxEntry = 9 // AT_ENTRY
+
+// status returns the numbers of /proc/PID/status.
+func status(dir string) (map[string]uint64, error) {
+	f, err := os.Open(dir + "status")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m := map[string]uint64{}
+	for in := bufio.NewScanner(f); in.Scan(); {
+		name, rest, _ := strings.Cut(in.Text(), ":")
+		if fields := strings.Fields(rest); len(fields) > 0 {
+			if n, err := strconv.ParseUint(fields[0], 10, 64); err == nil {
+				m[name] = n
+			}
+		}
+	}
+	return m, nil
+}
+
+func sizes(dir string) (resident, virtual uint64, err error) {
+	m, err := status(dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	return m["VmRSS"] << 10, m["VmSize"] << 10, nil
+}
+
+// mayFork returns an error if the fork might do harm.
+func mayFork(dir string, resident uint64) error {
+	m, err := status(dir)
+	if err != nil {
+		return err
+	}
+	if m["Seccomp"] != 0 {
+		// The filter may kill the program for a system call that it does not expect.
+		return fmt.Errorf("%w: its system calls are filtered (seccomp)", ErrNoFork)
+	}
+	free := uint64(1) << 62
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+				if n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
+					free = n << 10
+				}
+			}
+		}
+	}
+	if limit, used, ok := cgroupMemory(dir); ok {
+		free = min(free, limit-min(used, limit))
+	}
+	// What the program writes while the fork is there takes memory again.
+	if free < resident/5 {
+		return fmt.Errorf("%w: there are only %d MB of memory left, and it has %d MB", ErrNoFork, free>>20, resident>>20)
+	}
+	return nil
+}
+
+// cgroupMemory returns the limit of the memory of a process, and how much of that is used.
+func cgroupMemory(dir string) (limit, used uint64, ok bool) {
+	text, err := os.ReadFile(dir + "cgroup")
+	if err != nil {
+		return 0, 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		name, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		if !ok {
+			continue
+		}
+		number := func(file string) (uint64, error) {
+			b, err := os.ReadFile("/sys/fs/cgroup" + name + "/" + file)
+			if err != nil {
+				return 0, err
+			}
+			return strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+		}
+		limit, err1 := number("memory.max") // "max" is no number, and no limit
+		used, err2 := number("memory.current")
+		return limit, used, err1 == nil && err2 == nil
+	}
+	return 0, 0, false
+}
+
+func command(dir string) string {
+	b, _ := os.ReadFile(dir + "cmdline")
+	first, _, _ := strings.Cut(string(b), "\x00")
+	return first
+}
+
+// buildID returns the build id that Go gave the program.
+func buildID(exe *os.File) string {
+	f, err := elf.NewFile(exe)
+	if err != nil {
+		return ""
+	}
+	s := f.Section(".note.go.buildid")
+	if s == nil || s.Size > 4096 {
+		return ""
+	}
+	b, err := s.Data()
+	if err != nil || len(b) < 16 {
+		return ""
+	}
+	n := binary.LittleEndian.Uint32(b[4:])
+	if uint64(n) > uint64(len(b)-16) {
+		return ""
+	}
+	return string(b[16 : 16+n])
+}
+
+// monotonic is the time as runtimes count it.
+func monotonic() int64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return t.Nano()
+}
+
+// processMemory is the memory of a process that stands still.
+type processMemory int
+
+func (m processMemory) read(addr uint64, b []byte) error {
+	return m.readMany([]piece{{addr, uint64(len(b))}}, b)
+}
+
+func (m processMemory) readMany(pieces []piece, b []byte) error {
+	if len(pieces) == 0 || len(b) == 0 {
+		return nil
+	}
+	var few [1]unix.RemoteIovec
+	remote := few[:0]
+	if len(pieces) > 1 {
+		remote = make([]unix.RemoteIovec, 0, len(pieces))
+	}
+	for _, p := range pieces {
+		if p.addr>>47 != 0 { // not of a process; this also keeps it from being a negative number
+			return errMemory
+		}
+		remote = append(remote, unix.RemoteIovec{Base: uintptr(p.addr), Len: int(p.size)})
+	}
+	local := [1]unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(len(b))
+	n, err := unix.ProcessVMReadv(int(m), local[:], remote, 0)
+	if err != nil {
+		return err
+	}
+	if n != len(b) {
+		return errMemory
+	}
+	return nil
+}
