@@ -70,7 +70,7 @@ const (
 
 	attrLocation, attrName, attrByteSize, attrLow, attrHigh      = 0x02, 0x03, 0x0b, 0x11, 0x12
 	attrLanguage, attrConst, attrUpperBound, attrOrigin          = 0x13, 0x1c, 0x2f, 0x31
-	attrCount, attrMember, attrType, attrRanges                  = 0x37, 0x38, 0x49, 0x55
+	attrCount, attrMember, attrLine, attrType, attrRanges        = 0x37, 0x38, 0x3b, 0x49, 0x55
 	attrStrBase, attrAddrBase, attrRnglistsBase, attrLoclists    = 0x72, 0x73, 0x74, 0x8c
 	attrGoKind, attrGoKey, attrGoElem, attrGoRuntime, attrGoFree = 0x2900, 0x2901, 0x2902, 0x2904, 0x2907
 
@@ -102,6 +102,7 @@ type debugEntry struct {
 	rangesIndex  bool
 	origin       uint64
 	count        int64
+	line         int
 	language     uint64
 	kind         uint8
 	key, elem    uint64
@@ -415,6 +416,8 @@ func (d *debugInfo) entry(u *debugUnit, off uint64, e *debugEntry) error {
 			e.ranges, e.hasRanges, e.rangesIndex = v.n, true, f.form == formRnglistx
 		case attrOrigin:
 			e.origin = v.n
+		case attrLine:
+			e.line = int(min(v.n, 1<<30))
 		case attrCount:
 			e.count = int64(v.n)
 		case attrUpperBound:

@@ -86,7 +86,7 @@ func (p *program) specials(ctx context.Context, list []*edges) ([]root, []sample
 	l := &p.layout
 	next, offset, kind := l.at("runtime.special", "next"), l.at("runtime.special", "offset"), l.at("runtime.special", "kind")
 	finalizer, profile := l.constant("runtime._KindSpecialFinalizer"), l.constant("runtime._KindSpecialProfile")
-	fn := l.at("runtime.specialfinalizer", "fn")
+	fn, ot := l.at("runtime.specialfinalizer", "fn"), l.at("runtime.specialfinalizer", "ot")
 	bucket := l.at("runtime.specialprofile", "b")
 	if l.err != nil {
 		return nil, nil, l.err
@@ -153,7 +153,8 @@ func (p *program) specials(ctx context.Context, list []*edges) ([]root, []sample
 				r := root{code: true}
 				r.info.Kind, r.info.Name = heapgraph.Finalizer, p.functionName(f)
 				hold(f, r)
-				roots = append(roots, p.heldBy(list, s.first+n, r.info.Name)...)
+				typ := p.types.of(p.types.pointee(made | ref(p.types.runtime(p.get(at, ot)))))
+				roots = append(roots, p.heldBy(list, s.first+n, typ, r.info.Name)...)
 			case cleanup:
 				for _, c := range cleanups {
 					v := p.get(at, c)
@@ -176,18 +177,24 @@ func (p *program) specials(ctx context.Context, list []*edges) ([]root, []sample
 }
 
 // heldBy returns what an object with a finalizer points to. The finalizer keeps that, but not the object.
-func (p *program) heldBy(list []*edges, slot uint32, name string) []root {
+func (p *program) heldBy(list []*edges, slot uint32, typ uint32, name string) []root {
 	if len(list) == 0 {
 		return nil
 	}
 	var roots []root
 	e := sortedEdges(list, slot)
 	for i := e.starts[slot-e.first]; i < e.starts[slot-e.first+1] && len(roots) < maxFields; i++ {
-		if x := e.at(i); x.step < markHeader {
-			r := root{slot: x.to, weak: x.step&interior != 0}
-			r.info.Kind, r.info.Name = heapgraph.Finalizer, name
-			roots = append(roots, r)
+		x := e.at(i)
+		if x.step >= markHeader {
+			continue
 		}
+		r := root{slot: x.to, weak: x.step&interior != 0}
+		l := p.types.leaf(objectType(typ<<1), uint64(x.step&wordLimit)*8)
+		if r.code = l.how == function; l.how == pointer && !r.weak || l.how == many {
+			r.typ = l.to
+		}
+		r.info.Kind, r.info.Name, r.info.Type, r.info.Step = heapgraph.Finalizer, name, p.types.list[typ].name, l.step
+		roots = append(roots, r)
 	}
 	return roots
 }

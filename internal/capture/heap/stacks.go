@@ -395,6 +395,7 @@ func (w *walk) variable(at uint64, r *pendingRoot, sure bool) {
 	}
 	t := w.types.of(ref(best.typ))
 	r.info.Kind, r.info.Name, r.info.Type, r.depth = heapgraph.Variable, varName(best.name), w.types.list[t].name, best.depth
+	r.info.Line = best.line
 	if best.deref {
 		r.typ = objectType(t << 1)
 		return
@@ -562,6 +563,9 @@ func (w *walk) finish(g, status uint64) {
 			skip = max(len(w.tree[n].calls)-1-p.depth, 0)
 		}
 		r.info.Where = w.site(n, skip)
+		if stack := w.sites[r.info.Where]; r.info.Line != 0 && len(stack) > 0 {
+			r.info.File = stack[0].File
+		}
 		key := same{r.slot, r.info.Kind, r.info.Name, r.info.Step, r.info.Where}
 		if seen[key] {
 			continue

@@ -257,17 +257,21 @@ func (ts *types) mapHeader(name string, pointerTo uint64) ref {
 	}
 	t.name, t.inside, t.steps = name, true, nil
 	t.fields = slices.Clone(t.fields)
-	part := func(r ref) ref { // a part of the map, under its name
+	rest, isLiteral := strings.CutPrefix(name, "map[")
+	part := func(r ref, what string) ref { // a part of the map, as map.table[string]int
 		p := *ts.list[ts.of(r)]
 		if p.kind != record {
 			return r
 		}
-		p.name, p.inside, p.steps = name, true, nil
+		if p.name = "map." + what + " " + name; isLiteral {
+			p.name = "map." + what + "[" + rest
+		}
+		p.inside, p.steps = true, nil
 		p.fields = slices.Clone(p.fields)
 		return ts.make(&p)
 	}
 	if f := t.field("dirPtr"); f != nil { // since Go 1.24
-		table := part(ts.pointee(ts.pointee(f.typ)))
+		table := part(ts.pointee(ts.pointee(f.typ)), "table")
 		tab := ts.list[ts.of(table)]
 		g := tab.field("groups")
 		if g == nil {
@@ -279,15 +283,15 @@ func (ts *types) mapHeader(name string, pointerTo uint64) ref {
 		if data == nil {
 			return ts.make(&t)
 		}
-		group := part(ts.pointee(data.typ))
+		group := part(ts.pointee(data.typ), "group")
 		ts.list[ts.of(group)].group = true
 		data.typ = ts.make(&typ{size: 8, kind: many, elem: group})
 		g.typ = ts.make(&groups)
-		f.typ = ts.make(&typ{size: 8, kind: directory, elem: ts.make(&typ{name: name, size: 8, kind: pointer, elem: table, inside: true}), other: group})
+		f.typ = ts.make(&typ{size: 8, kind: directory, elem: ts.make(&typ{name: "*" + tab.name, size: 8, kind: pointer, elem: table, inside: true}), other: group})
 		return ts.make(&t)
 	}
 	if f := t.field("buckets"); f != nil { // before
-		bucket := part(ts.pointee(f.typ))
+		bucket := part(ts.pointee(f.typ), "bucket")
 		b := ts.list[ts.of(bucket)]
 		b.group = true
 		if o := b.field("overflow"); o != nil && ts.list[ts.of(o.typ)].kind == pointer {
@@ -492,7 +496,7 @@ func stepName(path string, inside, group bool) string {
 		return path
 	}
 	if !group {
-		return "→"
+		return ""
 	}
 	path = strings.TrimPrefix(path, "[]")
 	for _, p := range []struct{ prefix, name string }{
@@ -502,7 +506,7 @@ func stepName(path string, inside, group bool) string {
 			return p.name + rest
 		}
 	}
-	return "→"
+	return ""
 }
 
 // held returns the type of the object that an interface with a dynamic type points to. A value that is a pointer is in the interface itself.
@@ -557,7 +561,7 @@ func (ts *types) closure(pc uint64) uint32 {
 // name returns the name of the type of an object.
 func (ts *types) name(o objectType) string {
 	t := ts.list[o>>1]
-	if o&1 != 0 && t.name != "" && !t.inside {
+	if o&1 != 0 && t.name != "" {
 		return "[]" + t.name
 	}
 	return t.name

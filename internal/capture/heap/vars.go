@@ -15,6 +15,7 @@ type frameVar struct {
 	at    int64  // where in the variable the part is
 	deref bool   // the variable is on the heap, and this is the pointer to it
 	depth int    // how many inlined calls it is in
+	line  int    // where it is declared, in the file of the function
 	sure  bool   // it is there at the very instruction
 }
 
@@ -150,13 +151,13 @@ func (d *debugInfo) list(u *debugUnit, c *cursor, ranges bool, visit func(low, h
 
 // parts returns the parts of a variable that are on the stack.
 func (d *debugInfo) parts(u *debugUnit, e *debugEntry, pc uint64) ([]frameVar, error) {
-	name, typ := e.name, e.typ
+	name, typ, line := e.name, e.typ, e.line
 	if e.origin != 0 {
 		origin, _, err := d.at(e.origin)
 		if err != nil {
 			return nil, err
 		}
-		name, typ = origin.name, origin.typ
+		name, typ, line = origin.name, origin.typ, origin.line
 	}
 	if len(name) == 0 || typ == 0 {
 		return nil, nil
@@ -168,7 +169,7 @@ func (d *debugInfo) parts(u *debugUnit, e *debugEntry, pc uint64) ([]frameVar, e
 	var vars []frameVar
 	add := func(low, high uint64, expr []byte) {
 		for _, p := range pieces(expr, size) {
-			p.name, p.typ, p.sure = string(name), typ, low <= pc && pc < high
+			p.name, p.typ, p.line, p.sure = string(name), typ, line, low <= pc && pc < high
 			if len(vars) < maxVars {
 				vars = append(vars, p)
 			}
