@@ -130,7 +130,14 @@ func (h *hold) fork(ctx context.Context, gadget uint64) (int, error) {
 		return 0, fmt.Errorf("%w: all its threads are about to handle signals; try again", ErrNoFork)
 	}
 	child := 0
-	ret, err := h.call(t, gadget, &child, unix.SYS_CLONE, unix.CLONE_FILES, 0, 0, 0, 0)
+	var ret int64
+	var err error
+	for range 100 {
+		// The kernel does not fork a thread that is to handle a signal. That is put off then, and it can be tried again.
+		if ret, err = h.call(t, gadget, &child, unix.SYS_CLONE, unix.CLONE_FILES, 0, 0, 0, 0); child != 0 || err != nil || ret != -restartNoIntr {
+			break
+		}
+	}
 	if child == 0 {
 		if err != nil {
 			return 0, err
@@ -151,6 +158,8 @@ func (h *hold) fork(ctx context.Context, gadget uint64) (int, error) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", child), []byte("1000"), 0)
 	return child, nil
 }
+
+const restartNoIntr = 513 // ERESTARTNOINTR
 
 // idle returns a thread that is not about to handle a signal.
 func (h *hold) idle() *heldThread {

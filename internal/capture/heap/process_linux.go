@@ -128,12 +128,12 @@ func openProgram(exe *os.File, twin string) (*program, error) {
 		}
 		defer from.Close()
 		if err := same(f, from); err != nil {
-			return nil, fmt.Errorf("%s is not the program that runs: %w. Build it from the same source with the same Go and the same flags, except -s and -w", twin, err)
+			return nil, fmt.Errorf("%s is not the program that runs: %w. %s", twin, err, howToTwin)
 		}
 	}
 	d, err := readDebug(from, isWanted)
 	if errors.Is(err, errNoDebug) {
-		return nil, fmt.Errorf("%w: build the same source with the same Go and the same flags, except -s and -w, and name that file", err)
+		return nil, fmt.Errorf("%w. %s", err, howToTwin)
 	}
 	if err != nil {
 		return nil, err
@@ -141,9 +141,14 @@ func openProgram(exe *os.File, twin string) (*program, error) {
 	return &program{debug: d, types: newTypes(d), arch: thisArch}, nil
 }
 
-// same compares what the linker makes of the same source with and without debug data.
+// howToTwin says how to make a program that differs in its debug data only. The flags of the linker are written into the program unless it
+// is built with -trimpath.
+const howToTwin = `Build the same source with the same Go and flags, except -s and -w, and name that file; without -trimpath, write -ldflags="-w=0 " for -ldflags="-s -w", which has the same length`
+
+// same compares what the linker makes of the same source with and without debug data: the same code, and everything at the same address. The
+// flags themselves are in the read-only data, so only their length has to be the same.
 func same(a, b *elf.File) error {
-	for _, name := range []string{".text", ".rodata", ".gopclntab", ".data.rel.ro"} {
+	for _, name := range []string{".text", ".gopclntab", ".rodata", ".data.rel.ro", ".go.type", ".noptrdata", ".data", ".bss", ".noptrbss"} {
 		s, t := a.Section(name), b.Section(name)
 		if s == nil && t == nil {
 			continue
@@ -151,21 +156,42 @@ func same(a, b *elf.File) error {
 		if s == nil || t == nil || s.Size != t.Size || s.Addr != t.Addr {
 			return fmt.Errorf("section %s differs in size or address", name)
 		}
-		if s.Type == elf.SHT_NOBITS || name == ".data.rel.ro" {
+		if name != ".text" && name != ".gopclntab" {
 			continue
 		}
-		x, y := sha256.New(), sha256.New()
-		if _, err := io.Copy(x, s.Open()); err != nil {
+		x, err := digest(s)
+		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(y, t.Open()); err != nil {
+		y, err := digest(t)
+		if err != nil {
 			return err
 		}
-		if !bytes.Equal(x.Sum(nil), y.Sum(nil)) {
+		if !bytes.Equal(x, y) {
 			return fmt.Errorf("section %s differs", name)
 		}
 	}
 	return nil
+}
+
+// digest returns a hash of a section. The linker puts the build id before the code, and that has the flags of the linker in it.
+func digest(s *elf.Section) ([]byte, error) {
+	r := s.Open()
+	head := make([]byte, min(s.Size, 4096))
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, err
+	}
+	if _, after, ok := bytes.Cut(head, []byte("\xff Go build ID: \"")); ok {
+		if id, _, ok := bytes.Cut(after, []byte("\"\n \xff")); ok {
+			clear(id)
+		}
+	}
+	h := sha256.New()
+	h.Write(head)
+	if _, err := io.Copy(h, r); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
 }
 
 // bias returns how far a process is from where its program was linked to, which only differs for those that may be anywhere.

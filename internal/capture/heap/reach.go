@@ -3,6 +3,7 @@ package heap
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/bits"
 	"runtime"
 	"strings"
@@ -40,6 +41,18 @@ type guess struct {
 	typ  objectType
 }
 
+func each(lists [][]root) iter.Seq[*root] {
+	return func(yield func(*root) bool) {
+		for _, list := range lists {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // kinds is the order in which roots are followed.
 var kinds = []heapgraph.RootKind{heapgraph.Global, heapgraph.Variable, heapgraph.Finalizer, heapgraph.Runtime, heapgraph.Word}
 
@@ -49,7 +62,7 @@ func bit(set []uint64, i uint32) bool { return set[i/64]>>(i%64)&1 != 0 }
 func mark(set []uint64, i uint32)     { set[i/64] |= 1 << (i % 64) }
 
 // trace follows all pointers from the roots on.
-func (p *program) trace(ctx context.Context, list []*edges, roots []root) (*tracer, error) {
+func (p *program) trace(ctx context.Context, list []*edges, roots [][]root) (*tracer, error) {
 	t := &tracer{program: p, list: list, typ: make([]objectType, p.slots), seen: make([]uint64, p.slots/64+1), done: make([]uint64, p.slots/64+1)}
 	if p.types.named("runtime.timeTimer") != 0 {
 		if f := p.types.list[p.types.named("runtime.timeTimer")].field("timer"); f != nil {
@@ -59,8 +72,7 @@ func (p *program) trace(ctx context.Context, list []*edges, roots []root) (*trac
 	// Those that a user can name come first: what they lead to gets its types and names from them.
 	for n := range 2 * len(kinds) {
 		kind := kinds[n/2]
-		for i := range roots {
-			r := &roots[i]
+		for r := range each(roots) {
 			if r.info.Kind != kind || (n%2 == 0) != (r.typ != 0 || r.code) {
 				continue
 			}
@@ -245,7 +257,7 @@ func (t *typ) vague() bool {
 var errObjects = errors.New("the heap has no objects that can be reached")
 
 // graph turns what was reached into a graph: it numbers the objects, and leaves out what was not reached.
-func (t *tracer) graph(roots []root) (*heapgraph.Graph, error) {
+func (t *tracer) graph(roots [][]root) (*heapgraph.Graph, error) {
 	ranks := make([]uint32, len(t.seen)+1)
 	for i, w := range t.seen {
 		ranks[i+1] = ranks[i] + uint32(bits.OnesCount64(w))
@@ -282,7 +294,7 @@ func (t *tracer) graph(roots []root) (*heapgraph.Graph, error) {
 	}
 	// Edges: how many, then where they lead, then by which step, so that no more than one copy of each is there at a time.
 	total := uint64(0)
-	each := func(visit func(*edge)) {
+	reached := func(visit func(*edge)) {
 		for _, e := range t.list {
 			for i := range uint32(len(e.starts) - 1) {
 				if !bit(t.seen, e.first+i) {
@@ -296,7 +308,7 @@ func (t *tracer) graph(roots []root) (*heapgraph.Graph, error) {
 			}
 		}
 	}
-	each(func(*edge) { total++ })
+	reached(func(*edge) { total++ })
 	if total > maxEdges {
 		return nil, errEdges
 	}
@@ -330,10 +342,14 @@ func (t *tracer) graph(roots []root) (*heapgraph.Graph, error) {
 	}
 	g.First = append(g.First, uint32(len(g.To)))
 	g.Steps = t.types.steps
-	for i := range roots {
-		r := roots[i].info
-		r.Object = id(roots[i].slot)
-		g.Roots = append(g.Roots, r)
+	n = 0
+	for range each(roots) {
+		n++
+	}
+	g.Roots = make([]heapgraph.Root, 0, n)
+	for r := range each(roots) {
+		r.info.Object = id(r.slot)
+		g.Roots = append(g.Roots, r.info)
 	}
 	t.number = id
 	return g, nil

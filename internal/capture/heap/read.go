@@ -37,8 +37,8 @@ func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgr
 	if err != nil {
 		return nil, err
 	}
-	roots = append(append(append(roots, s.roots...), special...), queued...)
-	t, err := p.trace(ctx, list, roots)
+	all := [][]root{roots, s.roots, special, queued}
+	t, err := p.trace(ctx, list, all)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgr
 		h.GoVersion = p.sized(v)
 	}
 	released()
-	g, err := t.graph(roots)
+	g, err := t.graph(all)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
@@ -13,11 +14,12 @@ import (
 // stacks reads what the goroutines of a program hold.
 type stacks struct {
 	*program
-	roots []root
-	sites [][]heapgraph.Frame
-	made  map[siteKey]uint32 // index into sites
-	nodes map[nodeKey]uint32
-	tree  []node // 0 is the outermost
+	roots  []root
+	sites  [][]heapgraph.Frame
+	framed int                // frames of sites
+	made   map[siteKey]uint32 // index into sites
+	nodes  map[nodeKey]uint32
+	tree   []node // 0 is the outermost
 
 	byM     map[uint64]*thread // by the runtime's thread
 	current map[uint64]*thread // by goroutine
@@ -30,6 +32,7 @@ type stacks struct {
 	d                                                               struct{ fn, link, heap place }
 	running, syscall, waiting, dead, deadExtra, idle, copying, scan uint64
 	buf                                                             []byte
+	walk                                                            walk
 }
 
 // A node is a frame of a stack, with all that is further out.
@@ -53,7 +56,8 @@ const (
 	maxGoroutines = 1 << 24
 	maxStack      = 1 << 30 // bytes, as the runtime has it
 	maxFrames     = 1 << 20 // of one stack
-	maxSite       = 128     // frames of a stack that are kept
+	maxSite       = 64      // frames of a stack that are kept
+	maxSiteFrames = 2 << 20 // of all
 	maxRoots      = 1 << 24
 	maxDefers     = 1 << 20
 )
@@ -154,7 +158,21 @@ type walk struct {
 	objects []placedObject
 	queue   []uint64
 	pending []pendingRoot
+	outward []uint32
+	seen    map[sameRoot]bool
 }
+
+// sameRoot is what two roots of a goroutine have to have in common for one of them to be enough: a function that calls itself has them again.
+type sameRoot struct {
+	slot uint32
+	kind heapgraph.RootKind
+	name string
+	step uint32
+	pc   uint64
+}
+
+// maxKept limits what is kept for the next stack.
+const maxKept = 1 << 20
 
 type placedObject struct {
 	addr  uint64
@@ -174,7 +192,11 @@ func (s *stacks) goroutine(g uint64) {
 	if status == s.dead || status == s.deadExtra || status == s.idle {
 		return
 	}
-	w := &walk{stacks: s, lo: s.get(g, s.g.lo), hi: s.get(g, s.g.hi)}
+	w := &s.walk
+	*w = walk{stacks: s, lo: s.get(g, s.g.lo), hi: s.get(g, s.g.hi), frames: w.frames[:0], objects: w.objects[:0], queue: w.queue[:0], pending: w.pending[:0], outward: w.outward[:0], seen: w.seen}
+	if w.seen == nil || cap(w.frames) > maxKept || cap(w.pending) > maxKept { // what one deep stack needed
+		*w = walk{stacks: s, lo: w.lo, hi: w.hi, seen: map[sameRoot]bool{}}
+	}
 	if w.hi <= w.lo || w.hi-w.lo > maxStack || w.lo%8 != 0 || w.hi%8 != 0 {
 		s.note("stack", "", 1)
 		return
@@ -201,6 +223,9 @@ func (s *stacks) goroutine(g uint64) {
 		s.buf = make([]byte, n)
 	}
 	w.data = s.buf[:w.hi-sp]
+	if cap(s.buf) > maxKept {
+		s.buf = nil
+	}
 	if s.memory.read(sp, w.data) != nil {
 		s.note("stack", "", 1)
 		return
@@ -372,6 +397,17 @@ func (w *walk) pointer(v, at uint64, r pendingRoot) {
 	if at != 0 {
 		w.variable(at, &r, false)
 	}
+	w.hold(r)
+}
+
+// hold notes a root, unless the same function has just had it.
+func (w *walk) hold(r pendingRoot) {
+	for i := len(w.pending) - 1; i >= max(len(w.pending)-8, 0); i-- {
+		p := &w.pending[i]
+		if p.slot == r.slot && p.info.Kind == r.info.Kind && p.info.Name == r.info.Name && p.info.Step == r.info.Step && p.frame >= 0 && p.frame < r.frame && w.frames[p.frame].pc == w.frames[r.frame].pc {
+			return
+		}
+	}
 	w.pending = append(w.pending, r)
 }
 
@@ -394,8 +430,10 @@ func (w *walk) variable(at uint64, r *pendingRoot, sure bool) {
 		return
 	}
 	t := w.types.of(ref(best.typ))
-	r.info.Kind, r.info.Name, r.info.Type, r.depth = heapgraph.Variable, varName(best.name), w.types.list[t].name, best.depth
-	r.info.Line = best.line
+	r.info.Type, r.depth = w.types.list[t].name, best.depth
+	if !strings.HasPrefix(best.name, ".autotmp_") { // which is the compiler's own
+		r.info.Kind, r.info.Name, r.info.Line = heapgraph.Variable, varName(best.name), best.line
+	}
 	if best.deref {
 		r.typ = objectType(t << 1)
 		return
@@ -454,7 +492,7 @@ func (w *walk) doubtfulAt(v, at uint64, frame int) {
 	if at != 0 {
 		w.variable(at, &r, true)
 	}
-	w.pending = append(w.pending, r)
+	w.hold(r)
 }
 
 func (w *walk) doubtfulRange(from, to uint64, frame int) {
@@ -517,12 +555,13 @@ func (w *walk) finish(g, status uint64) {
 	if len(w.frames) == 0 {
 		w.frames = append(w.frames, stackFrame{place: &codePlace{}})
 	}
-	nodes := make([]uint32, len(w.frames))
+	nodes := slices.Grow(w.outward, len(w.frames))[:len(w.frames)]
+	w.outward = nodes
 	outer := uint32(0)
 	for i := len(w.frames) - 1; i >= 0; i-- {
 		f := &w.frames[i]
 		key := nodeKey{outer, f.pc}
-		n, ok := w.nodes[key]
+		n, ok := w.stacks.nodes[key]
 		if !ok {
 			n = uint32(len(w.tree))
 			w.nodes[key] = n
@@ -547,14 +586,7 @@ func (w *walk) finish(g, status uint64) {
 	if t := int64(w.get(g, w.stacks.g.since)); status != w.running && t > 0 && w.now > t {
 		since = time.Duration(w.now - t)
 	}
-	type same struct {
-		slot uint32
-		kind heapgraph.RootKind
-		name string
-		step uint32
-		site uint32
-	}
-	seen := map[same]bool{}
+	clear(w.seen)
 	for _, p := range w.pending {
 		r := p.root
 		n := nodes[min(max(p.frame, 0), len(nodes)-1)]
@@ -562,15 +594,15 @@ func (w *walk) finish(g, status uint64) {
 		if r.info.Kind == heapgraph.Variable {
 			skip = max(len(w.tree[n].calls)-1-p.depth, 0)
 		}
+		key := sameRoot{r.slot, r.info.Kind, r.info.Name, r.info.Step, w.tree[n].key.pc}
+		if w.seen[key] {
+			continue
+		}
+		w.seen[key] = true
 		r.info.Where = w.site(n, skip)
 		if stack := w.sites[r.info.Where]; r.info.Line != 0 && len(stack) > 0 {
 			r.info.File = stack[0].File
 		}
-		key := same{r.slot, r.info.Kind, r.info.Name, r.info.Step, r.info.Where}
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
 		r.info.Waits, r.info.Since, r.info.Count = waits, since, outer
 		w.roots = append(w.roots, r)
 	}
@@ -588,13 +620,21 @@ func (s *stacks) reason(i uint8) string {
 	return r
 }
 
-// site returns the number of the stack from a node out, without the innermost calls.
+// site returns the number of the stack from a node out, without the innermost calls. If there are too many stacks, those that are new have only
+// their innermost function.
 func (s *stacks) site(n uint32, skip int) uint32 {
 	key := siteKey{n, skip}
+	limit := maxSite
+	if s.framed > maxSiteFrames {
+		key, limit = siteKey{0, int(s.tree[n].key.pc)}, 1
+	}
 	i, ok := s.made[key]
 	if !ok {
+		if limit == 1 {
+			s.note("stacks", "", 1)
+		}
 		var list []heapgraph.Frame
-		for at := n; at != 0 && len(list) < maxSite; at = s.tree[at].key.outer {
+		for at := n; at != 0 && len(list) < limit; at = s.tree[at].key.outer {
 			calls := s.tree[at].calls
 			if at == n {
 				calls = calls[min(skip, len(calls)):]
@@ -608,6 +648,7 @@ func (s *stacks) site(n uint32, skip int) uint32 {
 }
 
 func (s *stacks) add(list []heapgraph.Frame) uint32 {
+	s.framed += len(list)
 	s.sites = append(s.sites, list)
 	return uint32(len(s.sites) - 1)
 }
