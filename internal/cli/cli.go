@@ -119,6 +119,8 @@ func onlyReads(args []string) bool {
 	switch args[0] {
 	case "merge", "pgo", "benchstat", "benchcmp", "version", "help", "completion":
 		return true
+	case "holders": // while it reads a process, that has stopped, or has a fork
+		return !slices.ContainsFunc(args, isNumber)
 	case "pprof":
 		return !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "http") })
 	}

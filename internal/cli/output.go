@@ -105,7 +105,7 @@ func writable(cmd *cobra.Command, out output) error {
 		return nil
 	case slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named):
 		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile, since %s writes text", out.file, name)
-	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load"}, name): // these save their measurements
+	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load", "holders"}, name): // these save their measurements
 		return usagef("hone record -o "+file+" makes one", "%s would not be a recording, since %s writes text", out.file, name)
 	case out.format != "":
 		return nil

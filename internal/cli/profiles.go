@@ -120,7 +120,7 @@ func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 		progress.clear()
 		noteAbsent(sys, programs)
 	}
-	if o.Kind == recording.Goroutine {
+	if o.Kind == recording.Goroutine || o.Kind == recording.Held {
 		w.Kind = o.Kind
 	}
 	w.Begin = func(files int) {

@@ -27,6 +27,9 @@ import (
 
 // commandOf returns the command of a view.
 func commandOf(v *view.View, sys *System) *cobra.Command {
+	if v.Kind == recording.Held {
+		return holdersCommand(v, sys)
+	}
 	switch v.Part {
 	case view.GCLog:
 		return gcCommand(v, sys)
