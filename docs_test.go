@@ -266,7 +266,7 @@ func (tr *tour) run(t *testing.T, line, block string) (said string, ran bool) {
 	}
 	made, kept := tr.recording(words)
 	switch {
-	case kept != "" && !tr.records:
+	case kept != "" && (!tr.records || words[1] == "holders"): // there is no such process
 		tr.left++
 		data, err := os.ReadFile(kept)
 		if err := errors.Join(err, os.WriteFile(made, data, 0o666)); err != nil {
