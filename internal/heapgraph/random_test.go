@@ -223,3 +223,34 @@ func TestRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestDeep has a list that is as deep as it has nodes, with pointers both ways, and that a second holder has the end of.
+func TestDeep(t *testing.T) {
+	const n = 300_000
+	g := Graph{Types: []string{"", "main.Node"}, Steps: []string{"", ".next", ".prev"}, Sites: [][]Frame{nil}, First: []uint32{0}}
+	for i := range uint32(n) {
+		g.Words, g.Type = append(g.Words, 3), append(g.Type, 1)
+		if i+1 < n {
+			g.To, g.Step = append(g.To, i+1), append(g.Step, 1)
+		}
+		if i > 0 {
+			g.To, g.Step = append(g.To, i-1), append(g.Step, 2)
+		}
+		g.First = append(g.First, uint32(len(g.To)))
+	}
+	g.Roots = []Root{{Object: 0, Name: "main.first"}}
+	for _, want := range []string{"main.first", "main.first + main.last"} {
+		p, _, err := Profile(&Heap{Graph: g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.NumSamples() != 1 || p.Values(0)[0] != n || p.Depth(0) != 2 {
+			t.Errorf("%d samples, the first with %d objects and %d frames", p.NumSamples(), p.Values(0)[0], p.Depth(0))
+		}
+		stack := p.Stack(0, nil)
+		if got := p.Functions[p.Locations[stack[1]].Lines[0].Function].Name; got != want {
+			t.Errorf("held by %s, want %s", got, want)
+		}
+		g.Roots = append(g.Roots, Root{Object: n - 1, Name: "main.last"})
+	}
+}

@@ -128,10 +128,15 @@ func (h *Holders) sums(m *Measure) Heading {
 func (r *Holder) name() Phrase {
 	names := strings.Join(r.Names, ", ")
 	switch {
+	case len(r.Names) == 0: // their label was hidden, or there are too many sets of holders to tell them apart
+		names = "several holders"
+		if r.Kind != heapgraph.KindTogether {
+			names = "holders without a name"
+		}
 	case r.Kind == heapgraph.KindTogether && r.More:
 		names += " and others together"
 	case r.Kind == heapgraph.KindTogether:
-		names = strings.Join(r.Names[:max(0, len(r.Names)-1)], ", ") + " and " + r.Names[len(r.Names)-1] + " together"
+		names = strings.Join(r.Names[:len(r.Names)-1], ", ") + " and " + r.Names[len(r.Names)-1] + " together"
 	}
 	p := Phrase{names}
 	if r.Kind == heapgraph.KindGoroutine {

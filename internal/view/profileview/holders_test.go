@@ -68,6 +68,9 @@ func TestHolders(t *testing.T) {
 	if r := h.Rows[3]; r.Kind != heapgraph.KindTogether || strings.Join(r.Names, ", ") != "main.pending, main.queue" || r.More {
 		t.Errorf("the fourth is %+v", r)
 	}
+	hidden := holdersOf(t, query.Query{Steps: []query.Step{{Op: query.TagHide, Arg: "holder"}}}, rec)
+	for range hidden.Blocks() { // which have names without labels
+	}
 	few := holdersOf(t, query.Query{Limit: 2, Steps: []query.Step{{Op: query.Ignore, Arg: "Session"}}}, rec)
 	if few.Shown != 2 || few.Rows[0].Names[0] != "main.heads" || few.Left == nil {
 		t.Errorf("without sessions: %+v", few.Rows)
