@@ -26,7 +26,7 @@ const holdersHelp = `Show who keeps memory alive in a running Go program: variab
 hone forks the process, which takes some 30 ms for each GB of its memory, and reads the
 memory of the fork; the program goes on meanwhile. This works on Linux, for programs
 built with Go 1.22 or later. hone needs the debug data of the program: if it was built
-with -s or -w, name one that was built without with --symbols, from the same source.
+with -s or -w, --binary names one that was built without, from the same source.
 
 What hone reads has types, names, sizes and counts. It never keeps contents of strings
 or keys of maps. With -o FILE.hone it is kept as a recording, which hone flame, hone
@@ -58,7 +58,6 @@ func holdersCommand(v *view.View, sys *System) *cobra.Command {
 	flags := cmd.Flags()
 	queryFlags(flags, &q, keysOf(v))
 	flags.DurationVar(&opt.MaxPause, "max-pause", 250*time.Millisecond, "do not read a process that would stand still for longer than `TIME`")
-	flags.StringVar(&opt.Binary, "symbols", "", "the program in `FILE`, built the same way but with debug data")
 	flags.BoolVar(&opt.Stop, "stop", false, "stop the process while its memory is read, if it cannot be forked")
 	o := sourceFlags(cmd)
 	completions(cmd)
@@ -69,7 +68,7 @@ func holdersCommand(v *view.View, sys *System) *cobra.Command {
 		}
 		q.Refs = args
 		if !slices.ContainsFunc(args, isNumber) {
-			for _, name := range []string{"max-pause", "symbols", "stop"} {
+			for _, name := range []string{"max-pause", "stop"} {
 				if cmd.Flags().Changed(name) {
 					return usagef("for example: hone holders --"+name+" "+quoted(cmd.Flag(name).Value.String())+" 4711", "--%s is for a process", name)
 				}
@@ -89,6 +88,7 @@ func holdersCommand(v *view.View, sys *System) *cobra.Command {
 		if err != nil {
 			return usagef("", "%s: want the number of a process", args[0])
 		}
+		opt.Binary = o.Binary
 		return holdersOf(cmd, sys, v, q, pid, opt)
 	}
 	return cmd
