@@ -44,7 +44,7 @@ func (c *codeTables) read(l *layout) error {
 	if l.err != nil {
 		return l.err
 	}
-	c.size, c.objects, c.inlined = l.of("runtime._func").size, l.of("runtime.stackObjectRecord").size, l.of("runtime.inlinedCall").size
+	c.size, c.objects, c.inlined = l.size("runtime._func"), l.size("runtime.stackObjectRecord"), l.size("runtime.inlinedCall")
 	return nil
 }
 
@@ -278,10 +278,10 @@ func (p *program) at(pc uint64, exact bool) *codePlace {
 			ptrs := int64(int32(p.get(o, p.code.objectPtrs)))
 			gc := c.f.m.rodata + uint64(uint32(p.get(o, p.code.objectGC)))
 			switch {
-			case ptrs < 0: // a program, before Go 1.24
+			case ptrs < 0 && p.table(uint64(-ptrs)/64+128): // a program, before Go 1.24
 				so.ptrs = uint64(-ptrs)
 				so.marks = p.runProgram(gc, so.ptrs/8)
-			case ptrs > 0:
+			case ptrs > 0 && p.table(uint64(ptrs)/64+128):
 				so.ptrs = uint64(ptrs)
 				so.marks = make([]byte, (so.ptrs/8+7)/8)
 				p.bytes(gc, so.marks)
@@ -310,6 +310,9 @@ func (p *program) stackMap(at uint64, i int32) (marks []byte, words uint64, ok b
 		return nil, 0, false
 	}
 	size := (uint64(bits) + 7) / 8
+	if !p.table(size) {
+		return nil, 0, false
+	}
 	marks = make([]byte, size)
 	if !p.bytes(at+p.code.mapData.off+uint64(i)*size, marks) {
 		return nil, 0, false

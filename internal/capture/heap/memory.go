@@ -127,13 +127,16 @@ type place struct {
 // structure returns a struct with all fields below it, as a.b.c.
 func (ts *types) structure(name string) (*structure, error) {
 	i := ts.named(name)
-	if i == 0 || ts.list[i].kind != record {
+	if i == 0 || ts.list[i].kind != record || ts.list[i].size == 0 || ts.list[i].size > maxStructure {
 		return nil, &UnknownError{name}
 	}
 	s := &structure{name: name, size: ts.list[i].size, fields: map[string]place{}}
 	ts.flatten(s, ts.list[i], "", 0, 0)
 	return s, nil
 }
+
+// maxStructure limits the size of structs of the runtime, of which some are read by thousands.
+const maxStructure = 8 << 20
 
 func (ts *types) flatten(s *structure, t *typ, prefix string, off uint64, depth int) {
 	for _, f := range t.fields {
@@ -180,6 +183,14 @@ func (l *layout) has(name, field string) bool {
 	}
 	_, ok := s.fields[field]
 	return ok
+}
+
+// size returns the size of a struct.
+func (l *layout) size(name string) uint64 {
+	if s := l.of(name); s != nil {
+		return s.size
+	}
+	return 0
 }
 
 func (l *layout) of(name string) *structure {

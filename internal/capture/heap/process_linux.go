@@ -25,6 +25,9 @@ import (
 )
 
 func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, error) {
+	if pid == os.Getpid() {
+		return nil, errors.New("it is this process, which cannot stop itself")
+	}
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	exe, err := os.Open(dir + "exe") // the file that runs, also if another one has its name by now
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +61,7 @@ func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, erro
 	if err != nil {
 		return nil, err
 	}
-	p.limit = virtual
+	p.limit, p.spare = virtual, available()
 	h := &heapgraph.Heap{}
 	read := func(target int, threads []thread, released func()) error {
 		p.reader = &reader{memory: processMemory(target)}
@@ -254,16 +257,7 @@ func mayFork(dir string, resident uint64) error {
 		// The filter may kill the program for a system call that it does not expect.
 		return fmt.Errorf("%w: its system calls are filtered (seccomp)", ErrNoFork)
 	}
-	free := uint64(1) << 62
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-				if n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
-					free = n << 10
-				}
-			}
-		}
-	}
+	free := available()
 	if limit, used, ok := cgroupMemory(dir); ok {
 		free = min(free, limit-min(used, limit))
 	}
@@ -272,6 +266,19 @@ func mayFork(dir string, resident uint64) error {
 		return fmt.Errorf("%w: there are only %d MB of memory left, and it has %d MB", ErrNoFork, free>>20, resident>>20)
 	}
 	return nil
+}
+
+// available returns how many bytes of memory the system has left.
+func available() uint64 {
+	text, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			if n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
+				return n << 10
+			}
+		}
+	}
+	return 1 << 62
 }
 
 // cgroupMemory returns the limit of the memory of a process, and how much of that is used.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
 )
@@ -25,7 +26,11 @@ type program struct {
 	itabTop uint64
 	masks   map[uint64]*mask
 	rtype   runtimeType
-	limit   uint64 // bytes of memory that the program may have at most
+	limit   uint64       // bytes of memory that the program may have at most
+	spare   uint64       // bytes of memory that reading it may take; 0 means any
+	tables  uint64       // bytes that were taken for tables of functions and types
+	objects uint64       // slots in use, as the spans say
+	chunks  atomic.Int64 // of edges
 
 	masksLock sync.Mutex // of masks, and of all that making one needs
 	threads   []thread
@@ -99,6 +104,19 @@ const (
 	maxFuncs   = 1 << 24
 	maxItabs   = 1 << 22
 )
+
+// maxTables limits what is kept of tables of functions and types.
+const maxTables = 512 << 20
+
+// table takes n bytes for a table. Sizes may be wrong, but many of them together are not taken.
+func (p *program) table(n uint64) bool {
+	if n > maxTables || p.tables+n > maxTables {
+		p.note("tables", "", 1)
+		return false
+	}
+	p.tables += n
+	return true
+}
 
 func (p *program) note(code, name string, n int) {
 	p.notes[heapgraph.Note{Code: code, Name: name}] += n
@@ -185,13 +203,13 @@ func (p *program) openModules() error {
 		if n > maxFuncs {
 			return fmt.Errorf("the runtime has %d functions; the limit is %d", n, maxFuncs)
 		}
-		b := make([]byte, n*entry.size)
-		if err := p.read(p.u64(addr+ftab.off), b); err != nil {
+		b, err := p.readAll(p.u64(addr+ftab.off), n*min(entry.size, 64))
+		if err != nil {
 			return fmt.Errorf("reading the runtime's table of functions: %w", err)
 		}
 		m.ftab = make([]funcEntry, n)
 		for i := range m.ftab {
-			e := b[uint64(i)*entry.size:]
+			e := b[uint64(i)*min(entry.size, 64):]
 			m.ftab[i] = funcEntry{uint32(fieldOf(e, entryOff)), uint32(fieldOf(e, funcOff))}
 		}
 		at, n := list("textsectmap")
@@ -234,8 +252,8 @@ func (p *program) readItabs() error {
 	if n > maxItabs || p.get(table, count) > n {
 		return fmt.Errorf("the runtime has %d interface tables; the limit is %d", n, maxItabs)
 	}
-	b := make([]byte, n*8)
-	if err := p.read(table+entries.off, b); err != nil {
+	b, err := p.readAll(table+entries.off, n*8)
+	if err != nil {
 		return fmt.Errorf("reading the runtime's interface tables: %w", err)
 	}
 	p.itabLow = ^uint64(0)

@@ -335,10 +335,10 @@ func (t *tracer) graph(roots [][]root) (*heapgraph.Graph, error) {
 				g.Step = append(g.Step, step)
 			}
 			for ; freed < e.starts[i]/edgeChunk; freed++ {
-				e.chunks[freed] = nil
+				e.pieces[freed] = nil
 			}
 		}
-		e.chunks, e.starts = nil, nil
+		e.pieces, e.starts = nil, nil
 	}
 	g.First = append(g.First, uint32(len(g.To)))
 	g.Steps = t.types.steps

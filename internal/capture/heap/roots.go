@@ -78,8 +78,8 @@ type sample struct {
 	bucket uint64
 }
 
-// maxSpecials limits the records of one span, in case they go round in a circle.
-const maxSpecials = 1 << 20
+// maxSpecials limits the records of all spans, in case they go round in a circle.
+const maxSpecials = 1 << 24
 
 // specials reads finalizers and cleanups, which hold memory, and the samples of the memory profiler.
 func (p *program) specials(ctx context.Context, list []*edges) ([]root, []sample, error) {
@@ -106,7 +106,7 @@ func (p *program) specials(ctx context.Context, list []*edges) ([]root, []sample
 	case cleanup == none:
 	case l.has("runtime.specialCleanup", "cleanup"):
 		at := l.at("runtime.specialCleanup", "cleanup")
-		for off := uint64(0); off < uint64(at.size); off += 8 {
+		for off := uint64(0); off < uint64(min(at.size, 64)); off += 8 {
 			cleanups = append(cleanups, place{at.off + off, 8})
 		}
 	default:
@@ -120,6 +120,7 @@ func (p *program) specials(ctx context.Context, list []*edges) ([]root, []sample
 	}
 	var roots []root
 	var samples []sample
+	left := maxSpecials
 	hold := func(v uint64, r root) {
 		s, i := p.find(v)
 		if s == nil || len(roots) >= maxRoots {
@@ -138,10 +139,7 @@ func (p *program) specials(ctx context.Context, list []*edges) ([]root, []sample
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		for range maxSpecials {
-			if at == 0 {
-				break
-			}
+		for ; at != 0 && left > 0; left-- {
 			off := p.get(at, offset)
 			n := uint32(off / s.size)
 			if n >= s.count {
@@ -220,8 +218,8 @@ func (p *program) queued() ([]root, error) {
 	l := &p.layout
 	var roots []root
 	scan := func(block, n, elem, marks uint64, name string) {
-		for i := range min(n, maxQueue) {
-			for off := uint64(0); off < elem; off += 8 {
+		for i := range min(n, maxBlock) {
+			for off := uint64(0); off < min(elem, 64); off += 8 {
 				if marks>>(off/8)&1 == 0 {
 					continue
 				}
@@ -242,7 +240,7 @@ func (p *program) queued() ([]root, error) {
 		next, count, fin := l.at(block, "alllink"), l.at(block, "cnt"), l.at(block, "fin")
 		elem := uint64(40)
 		if p.types.named("runtime.finalizer") != 0 {
-			elem = l.of("runtime.finalizer").size
+			elem = l.size("runtime.finalizer")
 		}
 		arg := l.at("runtime.finalizer", "arg")
 		f := l.at("runtime.finalizer", "fn")
@@ -262,7 +260,7 @@ func (p *program) queued() ([]root, error) {
 		next, count, list := l.at("runtime.cleanupBlock", "cleanupBlockHeader.alllink", "alllink"), l.at("runtime.cleanupBlock", "cleanupBlockHeader.n", "n"), l.at("runtime.cleanupBlock", "cleanups")
 		elem := uint64(8)
 		if p.types.named("runtime.cleanupFn") != 0 {
-			elem = l.of("runtime.cleanupFn").size
+			elem = l.size("runtime.cleanupFn")
 		}
 		all := uint64(0)
 		if i := p.types.of(ref(p.globalType("runtime.gcCleanups"))); i != 0 {
@@ -285,7 +283,10 @@ func (p *program) queued() ([]root, error) {
 	return roots, nil
 }
 
-const maxQueue = 1 << 16
+const (
+	maxQueue = 1 << 16 // blocks
+	maxBlock = 1 << 10 // entries of one
+)
 
 func (p *program) globalType(name string) uint64 {
 	for i := range p.debug.globals {

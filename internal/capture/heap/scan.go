@@ -35,27 +35,28 @@ const (
 type edges struct {
 	first  uint32
 	starts []uint32 // of each slot's edges, and the end
-	chunks []*[edgeChunk]edge
+	pieces []*[edgeChunk]edge
 	count  uint64
 }
 
 const (
 	edgeChunk = 1 << 17
-	maxEdges  = 1<<32 - 1<<20
+	maxEdges  = 400_000_000
 )
 
-var errEdges = errors.New("the heap has more than 4 billion pointers")
+var errEdges = errors.New("the heap has more than 400 million pointers")
 
-func (e *edges) add(to, step uint32) {
-	i := e.count % edgeChunk
+func (s *scanner) add(to, step uint32) {
+	i := s.count % edgeChunk
 	if i == 0 {
-		e.chunks = append(e.chunks, new([edgeChunk]edge))
+		s.pieces = append(s.pieces, new([edgeChunk]edge))
+		s.chunks.Add(1)
 	}
-	e.chunks[len(e.chunks)-1][i] = edge{to, step}
-	e.count++
+	s.pieces[len(s.pieces)-1][i] = edge{to, step}
+	s.count++
 }
 
-func (e *edges) at(i uint32) *edge { return &e.chunks[i/edgeChunk][i%edgeChunk] }
+func (e *edges) at(i uint32) *edge { return &e.pieces[i/edgeChunk][i%edgeChunk] }
 
 // scanBytes is how much memory is read at once.
 const scanBytes = 1 << 20
@@ -71,7 +72,12 @@ func (p *program) scan(ctx context.Context, workers int) ([]*edges, error) {
 	mapSize, dirPtr, dirLen := uint64(0), uint64(0), uint64(0)
 	if p.types.named("internal/runtime/maps.Map") != 0 {
 		at := func(f string) uint64 { return p.layout.at("internal/runtime/maps.Map", f).off }
-		mapSize, dirPtr, dirLen = p.layout.of("internal/runtime/maps.Map").size, at("dirPtr"), at("dirLen")
+		if mapSize, dirPtr, dirLen = p.layout.size("internal/runtime/maps.Map"), at("dirPtr"), at("dirLen"); p.layout.err != nil {
+			return nil, p.layout.err
+		}
+		if dirPtr > mapSize || dirLen > mapSize || max(dirPtr, dirLen)+8 > mapSize {
+			return nil, &UnknownError{"internal/runtime/maps.Map"}
+		}
 	}
 	var list []*edges
 	var scanners []*scanner
@@ -125,7 +131,7 @@ func (s *scanner) run(ctx context.Context, spans []span) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if s.count > maxEdges {
+		if s.chunks.Load() > maxEdges/edgeChunk {
 			return errEdges
 		}
 		sp := &spans[i]
@@ -315,7 +321,7 @@ func (s *scanner) large(ctx context.Context, sp *span, buf []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if s.count > maxEdges {
+		if s.chunks.Load() > maxEdges/edgeChunk {
 			return errEdges
 		}
 		for _, off := range m.offsets {
@@ -393,7 +399,7 @@ func (p *program) readMask(typ uint64) *mask {
 		return nil
 	}
 	words := ptrs / 8
-	if words/8 > maxTableBytes {
+	if words > maxMask*64 {
 		return nil
 	}
 	var marks []byte
@@ -414,13 +420,17 @@ func (p *program) readMask(typ uint64) *mask {
 			return nil
 		}
 	}
-	m := &mask{size: size}
+	n := uint64(0)
+	for _, b := range marks {
+		n += uint64(bits.OnesCount8(b))
+	}
+	if n > maxMask || !p.table(n*8) {
+		return nil
+	}
+	m := &mask{size: size, offsets: make([]uint64, 0, n)}
 	for i, b := range marks {
 		for ; b != 0; b &= b - 1 {
 			if w := uint64(i*8 + bits.TrailingZeros8(b)); w < words {
-				if len(m.offsets) == maxMask {
-					return nil
-				}
 				m.offsets = append(m.offsets, w*8)
 			}
 		}
@@ -439,7 +449,7 @@ func (p *program) maskOf(typ, size uint64) *mask {
 		return nil
 	}
 	m := &mask{size: size, offsets: p.types.pointers(nil, t, 0, 0)}
-	if len(m.offsets) == 0 || len(m.offsets) >= maxMask {
+	if len(m.offsets) == 0 || len(m.offsets) >= maxMask || !p.table(uint64(len(m.offsets))*8) {
 		return nil
 	}
 	m.first = m.offsets[0]
@@ -512,7 +522,7 @@ func (p *program) runProgram(at, words uint64) []byte {
 				n = varint()
 			}
 			times := varint()
-			if n == 0 || n > uint64(len(out)) || times > words || n*times > words+64 || n*times > maxTableBytes {
+			if n == 0 || n > uint64(len(out)) || times > words || n*times > words+64 || n*times > maxMask*64 {
 				return nil
 			}
 			from := out[uint64(len(out))-n:]

@@ -47,7 +47,7 @@ func (p *program) readSpans() error {
 	if l.err != nil {
 		return l.err
 	}
-	if pageSize != heapPage || p.header != 8 || p.small != 512 {
+	if mspan.size > 4096 || pageSize != heapPage || p.header != 8 || p.small != 512 {
 		return &UnknownError{"runtime.pageSize"}
 	}
 	heap := p.global("runtime.mheap_")
@@ -94,6 +94,7 @@ func (p *program) readSpans() error {
 			s.pages, s.end = uint32(n), s.base+uint64(s.count)*s.size
 			s.free = min(s.free, s.count)
 			p.allocated += fieldOf(b, allocated) * s.size
+			p.objects += fieldOf(b, allocated)
 			p.spans = append(p.spans, s)
 			rows = append(rows, fieldOf(b, allocBits))
 		}
@@ -110,6 +111,9 @@ func (p *program) readSpans() error {
 	if err := flush(); err != nil {
 		return err
 	}
+	if need := p.objects * perObject; p.spare != 0 && need > p.spare {
+		return fmt.Errorf("it has %d million objects, to read which takes %d MB; there are %d MB of memory left", p.objects/1e6, need>>20, p.spare>>20)
+	}
 	if err := p.readBits(rows); err != nil {
 		return err
 	}
@@ -118,6 +122,9 @@ func (p *program) readSpans() error {
 
 // maxPieces is how many pieces of memory one system call reads.
 const maxPieces = 1024
+
+// perObject is how many bytes it takes to read the heap, for each object, as measured with two pointers an object.
+const perObject = 60
 
 // readAll reads a table of the runtime.
 func (p *program) readAll(addr, size uint64) ([]byte, error) {
@@ -188,7 +195,7 @@ func (p *program) number() error {
 		}
 		s.first = uint32(total)
 		if total += uint64(s.count); total >= maxSlots {
-			return fmt.Errorf("the heap has more than %d objects", uint64(maxSlots))
+			return fmt.Errorf("the heap has room for more than %d objects", maxSlots)
 		}
 		spans = append(spans, s)
 		for page := s.base / heapPage; page < (s.end+heapPage-1)/heapPage; page++ {
@@ -219,7 +226,7 @@ func (p *program) number() error {
 }
 
 const (
-	maxSlots  = math.MaxUint32 - 16
+	maxSlots  = 200_000_000
 	maxArenas = 1 << 17 // 8 TB
 )
 

@@ -83,6 +83,7 @@ func (s *stacks) open() error {
 		return l.err
 	}
 	s.made, s.nodes, s.tree = map[siteKey]uint32{}, map[nodeKey]uint32{}, []node{{}}
+	s.sites = [][]heapgraph.Frame{nil} // of what is on no stack
 	s.reasons = map[uint8]string{}
 	byID := map[uint64]*thread{}
 	for i := range s.threads {
