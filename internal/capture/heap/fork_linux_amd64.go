@@ -24,7 +24,8 @@ const callLimit = 10 * time.Second
 // after it. The child is held by hone from its first moment, and the kernel kills it if hone ends. It shares the table of open files, so
 // that a file that the program closes is closed, and sends no signal when it ends. The process itself only notices that it stood still.
 //
-// If hone is killed by force, a dead child stays, of which the process does not know. The next call takes it away.
+// If hone is killed by force later, a dead child stays, of which the process does not know. The next call takes it away. If hone is killed by force
+// within the milliseconds of the fork, the thread cannot be set back, and the process may crash; signals that can be caught are put off.
 func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(target int, threads []thread, released func()) error) (pause time.Duration, err error) {
 	gadget, err := callInstruction(exe)
 	if err != nil {
@@ -327,28 +328,33 @@ func holdOne(pid int) (*hold, error) {
 
 // leftChildren returns dead children of the process that an earlier call has left there: they send no signal, which no other child does.
 func leftChildren(pid int) []int {
-	tids, err := threadsOf(pid)
-	if err != nil {
-		return nil
-	}
-	var all []string
-	for _, tid := range tids {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, tid)) // some kernels do not have it
-		all = append(all, strings.Fields(string(text))...)
-	}
 	var list []int
-	for _, f := range all {
-		child, err := strconv.Atoi(f)
-		if err != nil {
-			continue
-		}
+	for _, child := range children(pid) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
 		if err != nil {
 			continue
 		}
-		_, rest, _ := strings.Cut(string(stat), ") ") // the name of the program may have any text, but hone's fork has the name of the process
-		if fields := strings.Fields(rest); len(fields) > 35 && fields[0] == "Z" && fields[35] == "0" {
-			list = append(list, child)
+		if i := bytes.LastIndex(stat, []byte(") ")); i >= 0 { // the name before it may be anything
+			if f := bytes.Fields(stat[i+2:]); len(f) > 35 && string(f[0]) == "Z" && string(f[35]) == "0" {
+				list = append(list, child)
+			}
+		}
+	}
+	return list
+}
+
+func children(pid int) []int {
+	tids, err := threadsOf(pid)
+	if err != nil {
+		return nil
+	}
+	var list []int
+	for _, tid := range tids {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, tid)) // some kernels do not have it
+		for _, f := range strings.Fields(string(text)) {
+			if n, err := strconv.Atoi(f); err == nil {
+				list = append(list, n)
+			}
 		}
 	}
 	return list

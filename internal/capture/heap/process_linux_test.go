@@ -26,7 +26,12 @@ import (
 // build builds a program of testdata in a module of its own, with some version of Go or, if that is "", with that of the test.
 func build(t *testing.T, name, version string, env []string, flags ...string) string {
 	t.Helper()
-	dir := t.TempDir()
+	return buildIn(t, t.TempDir(), name, name, version, env, flags...)
+}
+
+// buildIn is build for a folder: its name is in the program.
+func buildIn(t *testing.T, dir, output, name, version string, env []string, flags ...string) string {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name, "main.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +41,7 @@ func build(t *testing.T, name, version string, env []string, flags ...string) st
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", name}, flags...), ".")...)
+	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", output}, flags...), ".")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	if version != "" {
@@ -45,7 +50,7 @@ func build(t *testing.T, name, version string, env []string, flags ...string) st
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", name, err, out)
 	}
-	return filepath.Join(dir, name)
+	return filepath.Join(dir, output)
 }
 
 // start runs a program until the end of the test. It returns its process, and the first line that it prints.
@@ -539,8 +544,8 @@ func TestBuilds(t *testing.T) {
 		if _, err := Read(t.Context(), pid, Options{Binary: build(t, "planted", "", nil)}); err == nil || !strings.Contains(err.Error(), "is not the program") {
 			t.Errorf("with another program's debug data: %v", err)
 		}
-		small = build(t, "planted", "", nil, "-ldflags=-s -w")
-		pid, allocated = startPlanted(t, small)
-		checkPlanted(t, read(t, pid, Options{Binary: build(t, "planted", "", nil, "-ldflags=-w=0 ")}), allocated)
+		dir := t.TempDir()
+		pid, allocated = startPlanted(t, buildIn(t, dir, "small", "planted", "", nil, "-ldflags=-s -w"))
+		checkPlanted(t, read(t, pid, Options{Binary: buildIn(t, dir, "twin", "planted", "", nil, "-ldflags=-w=0 ")}), allocated)
 	})
 }

@@ -1,0 +1,109 @@
+package heap
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/hone-perf/hone/internal/testrun"
+)
+
+// TestBusy reads the heap of a server again and again, which never rests: it collects garbage all the time, starts processes, and answers
+// requests. None of them may fail, and nothing may be left in it.
+func TestBusy(t *testing.T) {
+	testrun.Nightly(t, "it reads a heap 200 times")
+	file := build(t, "busy", "", nil)
+	pid, addr := start(t, file)
+	client := exec.Command(file, addr, "600")
+	client.Stderr = os.Stderr
+	out, err := client.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read(t, pid, Options{Stop: true})
+	for i := range 200 {
+		h := read(t, pid, Options{})
+		if err := check(h); err != nil {
+			t.Fatal(err)
+		}
+		var all []uint32
+		for _, r := range h.Roots {
+			all = append(all, r.Object)
+		}
+		if sum := reached(h, all...); sum == 0 || sum > h.Allocated {
+			t.Errorf("heap %d: roots lead to %d bytes of %d", i, sum, h.Allocated)
+		}
+	}
+	if err := client.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(out)
+	if err := client.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var good, bad int
+	if _, err := fmt.Sscan(string(text), &good, &bad); err != nil || good < 100 || bad > 0 {
+		t.Errorf("of %d requests, %d failed: %v", good+bad, bad, err)
+	}
+	time.Sleep(100 * time.Millisecond) // a child of its own may be about to end
+	for range 100 {
+		if left := leftChildren(pid); len(left) > 0 {
+			t.Fatalf("children %v are left", left)
+		}
+	}
+}
+
+// TestKilled has a fork left in a process, as one is when hone is killed. The next call takes it away.
+func TestKilled(t *testing.T) {
+	testrun.Live(t, "it kills a process that reads a heap")
+	if pid := os.Getenv("HONE_TEST_READ"); pid != "" {
+		n, _ := strconv.Atoi(pid)
+		for {
+			_, _ = Read(context.Background(), n, Options{MaxPause: time.Minute})
+		}
+	}
+	pid, _ := startPlanted(t, build(t, "planted", "", nil))
+	read(t, pid, Options{})
+	for deadline := time.Now().Add(time.Minute); ; {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		cmd.Env = append(os.Environ(), "HONE_TEST_READ="+strconv.Itoa(pid))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for !heldFork(pid) && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		for len(children(pid)) > len(leftChildren(pid)) && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond) // it is about to end
+		}
+		if len(leftChildren(pid)) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Skip("no fork was left in a minute")
+		}
+	}
+	read(t, pid, Options{})
+	checkUndisturbed(t, pid)
+}
+
+// heldFork reports whether a process has a fork that ends with its holder, and so is as it was itself: marking the fork for the kernel is the
+// last thing that is done to it.
+func heldFork(pid int) bool {
+	for _, child := range children(pid) {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", child)); err == nil && string(b) == "1000\n" {
+			return true
+		}
+	}
+	return false
+}
