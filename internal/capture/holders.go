@@ -15,12 +15,12 @@ import (
 
 // Holders makes a recording of who holds the memory of a process. If there is opt.Out, it is written there.
 func Holders(opt Options, h *heapgraph.Heap) (*recording.Recording, *Recorded, error) {
+	s := opt.session()
+	s.say("finding who holds what")
 	p, garbage, err := heapgraph.Profile(h)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := opt.session()
-	s.say("writing who holds what")
 	dir := fmt.Sprintf("/proc/%d", h.PID)
 	m := s.manifest
 	m.How, m.Target = recording.Watched, fmt.Sprintf("process %d", h.PID)
