@@ -193,7 +193,6 @@ func FuzzDebug(f *testing.F) {
 			n := ts.named(name)
 			ts.leaf(objectType(n<<1), 8)
 			ts.leaf(objectType(n<<1|1), 8)
-			_ = ts.pointers(nil, n, 0, 0)
 		}
 		for _, fn := range d.funcs {
 			_, _ = d.variables(fn.low)

@@ -359,6 +359,20 @@ func TestPlanted(t *testing.T) {
 			t.Errorf("with a pause that is too short: %v", err)
 		}
 	})
+	t.Run("young", func(t *testing.T) {
+		// The collector has not made the masks of large types yet.
+		t.Setenv("GOGC", "off")
+		pid, _ := startPlanted(t, file, "young")
+		h := read(t, pid, Options{})
+		for _, r := range h.Roots {
+			if r.Name == "main.bigval" && reached(h, r.Object) < 100*2000 {
+				t.Errorf("main.bigval leads to %d bytes; notes: %+v", reached(h, r.Object), h.Notes)
+			}
+		}
+		if len(h.Notes) > 0 {
+			t.Errorf("notes: %+v", h.Notes)
+		}
+	})
 	t.Run("damaged", func(t *testing.T) { damaged(t, file) })
 }
 

@@ -407,7 +407,7 @@ func (p *program) readMask(typ uint64) *mask {
 	case t.demand != 0 && flags&t.demand != 0:
 		if data = p.u64(data); data == 0 {
 			// the collector has not needed it yet
-			return p.maskOf(typ, size)
+			return p.ownMask(typ, size)
 		}
 		fallthrough
 	case t.program == 0 || kind&t.program == 0:
@@ -442,47 +442,52 @@ func (p *program) readMask(typ uint64) *mask {
 	return m
 }
 
-// maskOf makes the mask of a type from the debug data.
-func (p *program) maskOf(typ, size uint64) *mask {
-	t := p.types.runtime(typ)
-	if t == 0 || p.types.list[t].size != size {
+// ownMask makes the mask of a type as the runtime does when it first needs it.
+func (p *program) ownMask(typ, size uint64) *mask {
+	budget := maxMask
+	offsets := p.parts(nil, typ, 0, 0, &budget)
+	if len(offsets) == 0 || budget <= 0 || !p.table(uint64(len(offsets))*8) {
 		return nil
 	}
-	m := &mask{size: size, offsets: p.types.pointers(nil, t, 0, 0)}
-	if len(m.offsets) == 0 || len(m.offsets) >= maxMask || !p.table(uint64(len(m.offsets))*8) {
-		return nil
-	}
-	m.first = m.offsets[0]
-	return m
+	slices.Sort(offsets)
+	return &mask{size: size, offsets: offsets, first: offsets[0]}
 }
 
-// pointers appends the offsets of the words of a type that the collector follows.
-func (ts *types) pointers(list []uint64, t uint32, base uint64, depth int) []uint64 {
-	d := ts.list[t]
-	if depth > maxDepth || len(list) >= maxMask {
+// parts appends the offsets of the pointers of a type. Only arrays and structs have no mask of their own.
+func (p *program) parts(list []uint64, typ, base uint64, depth int, budget *int) []uint64 {
+	t := &p.rtype
+	if *budget--; depth > maxDepth || *budget <= 0 {
 		return list
 	}
-	switch d.kind {
-	case record:
-		for _, f := range d.fields {
-			list = ts.pointers(list, ts.of(f.typ), base+f.off, depth+1)
+	if p.get(typ, t.flags)&t.demand == 0 {
+		m := p.readMask(typ)
+		if m == nil {
+			return list
 		}
-	case array:
-		e := ts.of(d.elem)
-		one := ts.pointers(nil, e, 0, depth+1)
-		for i := uint64(0); len(one) > 0 && i < d.count && len(list) < maxMask; i++ {
-			for _, off := range one {
-				list = append(list, base+i*ts.list[e].size+off)
+		if *budget -= len(m.offsets); *budget <= 0 {
+			return list
+		}
+		for _, off := range m.offsets {
+			list = append(list, base+off)
+		}
+		return list
+	}
+	switch p.get(typ, t.kind) & t.kinds {
+	case t.array:
+		elem := p.get(typ, t.elem)
+		size := p.get(elem, t.size)
+		for i := uint64(0); i < p.get(typ, t.count) && *budget > 0; i++ {
+			list = p.parts(list, elem, base+i*size, depth+1, budget)
+		}
+	case t.record:
+		at, n := p.u64(typ+t.fields.off), p.u64(typ+t.fields.off+8)
+		for i := uint64(0); i < n && *budget > 0; i++ {
+			f := at + i*t.field
+			if ft := p.get(f, t.fieldType); p.get(ft, t.ptrs) != 0 {
+				list = p.parts(list, ft, base+p.get(f, t.fieldAt), depth+1, budget)
 			}
+			*budget--
 		}
-	case face:
-		list = append(list, base+8)
-	case plain:
-		if d.unsafe {
-			list = append(list, base)
-		}
-	default:
-		list = append(list, base)
 	}
 	return list
 }
@@ -538,6 +543,12 @@ func (p *program) runProgram(at, words uint64) []byte {
 type runtimeType struct {
 	size, ptrs, data, flags, kind place
 	demand, program               uint64 // flags of types whose mask is made on demand, and of those with a program
+
+	// For those on demand.
+	kinds, array, record       uint64
+	elem, count                place // of arrays
+	fields, fieldType, fieldAt place // of structs
+	field                      uint64
 }
 
 func (p *program) readRuntimeType() {
@@ -551,6 +562,18 @@ func (p *program) readRuntimeType() {
 		demand:  uint64(p.debug.consts["internal/abi.TFlagGCMaskOnDemand"]),
 		program: uint64(p.debug.consts["internal/abi.KindGCProg"]),
 	}
+	if p.rtype.demand == 0 { // before Go 1.24
+		return
+	}
+	t := &p.rtype
+	if t.kinds = 1<<5 - 1; p.debug.consts["internal/abi.KindMask"] != 0 {
+		t.kinds = uint64(p.debug.consts["internal/abi.KindMask"])
+	}
+	t.array, t.record = l.constant("internal/abi.Array"), l.constant("internal/abi.Struct")
+	t.elem, t.count = l.at("internal/abi.ArrayType", "Elem"), l.at("internal/abi.ArrayType", "Len")
+	t.fields = l.at("internal/abi.StructType", "Fields")
+	t.fieldType, t.fieldAt = l.at("internal/abi.StructField", "Typ"), l.at("internal/abi.StructField", "Offset")
+	t.field = l.size("internal/abi.StructField")
 }
 
 // sortedEdges returns the part of the edges that a slot is in.
