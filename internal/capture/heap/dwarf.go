@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A debugInfo is what the debug data of a program says about its types, global variables, constants and functions. The reader of
@@ -127,7 +129,7 @@ func readDebug(f *elf.File, wanted func(name []byte) bool) (*debugInfo, error) {
 			continue
 		}
 		if total += s.Size; total > maxDebug {
-			return nil, fmt.Errorf("the debug data is larger than %d MB", maxDebug>>20)
+			return nil, fmt.Errorf("the debug data is larger than %s", unit.Size(maxDebug))
 		}
 		b, err := s.Data()
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Options say how to read a heap. The zero Options suit most programs.
@@ -38,8 +39,8 @@ type PauseError struct {
 }
 
 func (e *PauseError) Error() string {
-	return fmt.Sprintf("the program has %d MB in memory, and would stand still for about %v; the limit is %v",
-		e.Resident>>20, e.Expected.Round(time.Millisecond), e.Max)
+	return fmt.Sprintf("the program has %s in memory, and would stand still for about %s; the limit is %s",
+		unit.Size(int64(e.Resident)), unit.Time(e.Expected), unit.Time(e.Max))
 }
 
 // A VersionError says that a program was built with a Go whose runtime is not known.

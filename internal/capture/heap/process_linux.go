@@ -17,11 +17,13 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, error) {
@@ -108,7 +110,7 @@ func errPermission(pid int) error {
 		return errors.New("this system lets nobody look into other processes (kernel.yama.ptrace_scope is 3)")
 	}
 	if info, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
-		if st, ok := info.Sys().(interface{ Uid() uint32 }); ok && int(st.Uid()) != os.Getuid() {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
 			return errors.New("it belongs to another user: run hone as that user or as root")
 		}
 	}
@@ -263,7 +265,7 @@ func mayFork(dir string, resident uint64) error {
 	}
 	// What the program writes while the fork is there takes memory again.
 	if free < resident/5 {
-		return fmt.Errorf("%w: there are only %d MB of memory left, and it has %d MB", ErrNoFork, free>>20, resident>>20)
+		return fmt.Errorf("%w: there are only %s of memory left, and it has %s", ErrNoFork, unit.Size(int64(free)), unit.Size(int64(resident)))
 	}
 	return nil
 }
@@ -272,9 +274,9 @@ func mayFork(dir string, resident uint64) error {
 func available() uint64 {
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			if n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
-				return n << 10
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemAvailable:" {
+			if n, err := strconv.ParseUint(f[1], 10, 50); err == nil {
+				return n << 10 // from kB
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A span is a run of pages with objects of one size.
@@ -112,7 +114,7 @@ func (p *program) readSpans() error {
 		return err
 	}
 	if need := p.objects * perObject; p.spare != 0 && need > p.spare {
-		return fmt.Errorf("it has %d million objects, to read which takes %d MB; there are %d MB of memory left", p.objects/1e6, need>>20, p.spare>>20)
+		return fmt.Errorf("it has %d objects, to read which takes %s; there are %s of memory left", p.objects, unit.Size(int64(need)), unit.Size(int64(p.spare)))
 	}
 	if err := p.readBits(rows); err != nil {
 		return err
@@ -129,7 +131,7 @@ const perObject = 60
 // readAll reads a table of the runtime.
 func (p *program) readAll(addr, size uint64) ([]byte, error) {
 	if size > maxTableBytes {
-		return nil, fmt.Errorf("the runtime has a table of %d MB; the limit is %d MB", size>>20, maxTableBytes>>20)
+		return nil, fmt.Errorf("the runtime has a table of %s; the limit is %s", unit.Size(int64(min(size, 1<<62))), unit.Size(maxTableBytes))
 	}
 	var all []byte // grows as far as there is memory to read, whatever its size is said to be
 	const step = 4 << 20
@@ -191,7 +193,7 @@ func (p *program) number() error {
 		}
 		end = s.base + uint64(s.pages)*heapPage
 		if used += uint64(s.pages) * heapPage; used > p.limit {
-			return fmt.Errorf("the spans of the heap are larger than the memory of the process, of %d MB", p.limit>>20)
+			return fmt.Errorf("the spans of the heap are larger than the memory of the process, of %s", unit.Size(int64(p.limit)))
 		}
 		s.first = uint32(total)
 		if total += uint64(s.count); total >= maxSlots {
@@ -203,7 +205,7 @@ func (p *program) number() error {
 			a := p.arenas[n]
 			if a == nil {
 				if len(p.arenas) >= maxArenas {
-					return fmt.Errorf("the heap is larger than %d GB", maxArenas*arenaBytes>>30)
+					return fmt.Errorf("the heap is larger than %s", unit.Size(maxArenas*arenaBytes))
 				}
 				a = new(arena)
 				p.arenas[n] = a
