@@ -2,6 +2,7 @@ package heap
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/elf"
 	"errors"
@@ -49,6 +50,11 @@ func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(t
 		threads, err := h.registers()
 		if err != nil {
 			return err
+		}
+		if t := h.idle(); t != nil {
+			if err := cmp.Or(t.mayCall(gadget, unix.SYS_CLONE, unix.CLONE_FILES), t.mayCall(gadget, unix.SYS_WAIT4, uint64(pid), 0, unix.WALL|unix.WNOHANG)); err != nil {
+				return err
+			}
 		}
 		for _, zombie := range leftChildren(pid) {
 			_ = h.reap(zombie, gadget)
@@ -263,8 +269,11 @@ func (h *hold) reap(child int, gadget uint64) error {
 	if t == nil {
 		return errors.New("all its threads are about to handle signals")
 	}
-	none := 0
-	ret, err := h.call(t, gadget, &none, unix.SYS_WAIT4, uint64(child), 0, unix.WALL|unix.WNOHANG, 0)
+	none, args := 0, []uint64{uint64(child), 0, unix.WALL | unix.WNOHANG, 0}
+	if err := t.mayCall(gadget, unix.SYS_WAIT4, args...); err != nil {
+		return err
+	}
+	ret, err := h.call(t, gadget, &none, unix.SYS_WAIT4, args...)
 	if err == nil && ret != int64(child) {
 		err = fmt.Errorf("waiting for it gave %d", ret)
 	}

@@ -251,14 +251,6 @@ func sizes(dir string) (resident, virtual uint64, err error) {
 
 // mayFork returns an error if the fork might do harm.
 func mayFork(dir string, resident uint64) error {
-	m, err := status(dir)
-	if err != nil {
-		return err
-	}
-	if m["Seccomp"] != 0 {
-		// The filter may kill the program for a system call that it does not expect.
-		return fmt.Errorf("%w: its system calls are filtered (seccomp)", ErrNoFork)
-	}
 	free := available()
 	if limit, used, ok := cgroupMemory(dir); ok {
 		free = min(free, limit-min(used, limit))
