@@ -213,6 +213,12 @@ var holders = []planted{
 // checkPlanted compares a heap with what the program has planted.
 func checkPlanted(t *testing.T, h *heapgraph.Heap, allocated uint64) {
 	t.Helper()
+	checkHolders(t, h, allocated, allocated+allocated/1000)
+}
+
+// checkHolders checks that the roots lead to no less than some bytes, less what was printed since, and to no more than others.
+func checkHolders(t *testing.T, h *heapgraph.Heap, least, most uint64) {
+	t.Helper()
 	if err := check(h); err != nil {
 		t.Fatal(err)
 	}
@@ -221,8 +227,8 @@ func checkPlanted(t *testing.T, h *heapgraph.Heap, allocated uint64) {
 		all = append(all, r.Object)
 	}
 	// What the program has printed since takes some more.
-	if sum := reached(h, all...); sum+1000 < allocated || sum > allocated+allocated/1000 || sum > h.Allocated {
-		t.Errorf("roots lead to %d bytes of %d; the program has %d after a collection", sum, h.Allocated, allocated)
+	if sum := reached(h, all...); sum+1000 < least || sum > most || sum > h.Allocated {
+		t.Errorf("roots lead to %d bytes of %d; the program has %d to %d after a collection", sum, h.Allocated, least, most)
 	}
 	untyped := uint64(0)
 	for i, w := range h.Words {
@@ -230,7 +236,7 @@ func checkPlanted(t *testing.T, h *heapgraph.Heap, allocated uint64) {
 			untyped += uint64(w) * 8
 		}
 	}
-	if limit := allocated / 5; untyped > limit { // the arrays that temporary values of the workers hold have no name
+	if limit := least / 5; untyped > limit { // the arrays that temporary values of the workers hold have no name
 		t.Errorf("%d bytes have no type; want less than %d", untyped, limit)
 	}
 	release := goRelease(h.GoVersion)
@@ -536,6 +542,16 @@ func TestReleases(t *testing.T) {
 			checkPlanted(t, read(t, pid, Options{}), allocated)
 		})
 	}
+}
+
+// TestChurn reads heaps at any moment of collections that never end, while others allocate.
+func TestChurn(t *testing.T) {
+	testrun.Nightly(t, "it reads many heaps")
+	pid, allocated := startPlanted(t, build(t, "planted", "", nil), "churn")
+	for i := range 50 {
+		checkHolders(t, read(t, pid, Options{Stop: i%5 == 0}), allocated, allocated+allocated/10)
+	}
+	checkUndisturbed(t, pid)
 }
 
 func TestBuilds(t *testing.T) {

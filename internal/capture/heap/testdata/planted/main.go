@@ -199,6 +199,23 @@ func main() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	fmt.Println("ready", m.HeapAlloc, m.HeapObjects)
+	if len(os.Args) > 1 && os.Args[1] == "churn" {
+		go func() {
+			for {
+				runtime.GC()
+			}
+		}()
+		for range 2 {
+			go func() {
+				var young *blob
+				for i := 0; ; i++ {
+					if young = (&blob{next: young, m: map[string]*blob{"a": young}}); i%100 == 0 {
+						young = nil
+					}
+				}
+			}()
+		}
+	}
 	runtime.MemProfile(nil, false) // without this, the linker leaves the profiler out
 	buf := make([]byte, 1)
 	os.Stdin.Read(buf)
