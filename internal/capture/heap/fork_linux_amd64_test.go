@@ -16,7 +16,7 @@ import (
 // TestBusy reads the heap of a server again and again, which never rests: it collects garbage all the time, starts processes, and answers
 // requests. None of them may fail, and nothing may be left in it.
 func TestBusy(t *testing.T) {
-	testrun.Nightly(t, "it reads a heap 200 times")
+	testrun.Nightly(t, "it reads a heap 100 times")
 	file := build(t, "busy", "", nil)
 	pid, addr := start(t, file)
 	client := exec.Command(file, addr, "600")
@@ -29,7 +29,7 @@ func TestBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(t, pid, Options{Stop: true})
-	for i := range 200 {
+	for i := range 100 {
 		h := read(t, pid, Options{})
 		if err := check(h); err != nil {
 			t.Fatal(err)

@@ -483,7 +483,7 @@ func damaged(t *testing.T, file string) {
 	slices.Sort(addrs)
 	runs := 20
 	if testrun.InNightly() {
-		runs = 600
+		runs = 300
 	}
 	failed := 0
 	for seed := range uint64(runs) {
@@ -548,7 +548,7 @@ func TestReleases(t *testing.T) {
 func TestChurn(t *testing.T) {
 	testrun.Nightly(t, "it reads many heaps")
 	pid, allocated := startPlanted(t, build(t, "planted", "", nil), "churn")
-	for i := range 50 {
+	for i := range 30 {
 		checkHolders(t, read(t, pid, Options{Stop: i%5 == 0}), allocated, allocated+allocated/10)
 	}
 	checkUndisturbed(t, pid)
