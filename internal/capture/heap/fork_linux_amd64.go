@@ -76,9 +76,10 @@ func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(t
 	return pause, err
 }
 
-// deferSignals keeps signals from ending hone until the process is as it was. They end ctx, and are sent again after that.
-func deferSignals(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// deferSignals keeps signals from ending hone until the process is as it was. They end the context, and are sent again after
+// that, unless the caller has a handler of its own that ends its context.
+func deferSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
 	ended, done := make(chan struct{}), make(chan unix.Signal, 1)
@@ -101,7 +102,13 @@ func deferSignals(ctx context.Context) (context.Context, func()) {
 		signal.Stop(signals)
 		close(ended)
 		cancel(nil)
-		if s := <-done; s != 0 {
+		s := <-done
+		if s == 0 {
+			return
+		}
+		select {
+		case <-parent.Done(): // whoever called has heard it too
+		case <-time.After(100 * time.Millisecond):
 			_ = unix.Kill(os.Getpid(), s)
 		}
 	}

@@ -6,9 +6,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hone-perf/hone/internal/testrun"
 )
@@ -106,4 +109,33 @@ func heldFork(pid int) bool {
 		}
 	}
 	return false
+}
+
+// TestSignals sends a signal while a process is held: it comes after the process has been let go.
+func TestSignals(t *testing.T) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, unix.SIGHUP)
+	defer signal.Stop(signals)
+	for _, handled := range []bool{true, false} {
+		parent, cancel := context.WithCancel(t.Context())
+		ctx, stop := deferSignals(parent)
+		if err := unix.Kill(os.Getpid(), unix.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		<-signals
+		if handled {
+			cancel()
+		}
+		stop()
+		if !handled {
+			<-signals // once more
+		}
+		cancel()
+		select {
+		case s := <-signals:
+			t.Errorf("handled %t: %v once more", handled, s)
+		default:
+		}
+	}
 }
