@@ -26,7 +26,7 @@ const callLimit = 10 * time.Second
 // that a file that the program closes is closed, and sends no signal when it ends. The process itself only notices that it stood still.
 //
 // If hone is killed by force later, a dead child stays, of which the process does not know. The next call takes it away. If hone is killed by force
-// within the milliseconds of the fork, the thread cannot be set back, and the process may crash; signals that can be caught are put off.
+// within the milliseconds of the fork, the thread cannot be set back, and the process may crash, and the fork may run; signals that can be caught are put off.
 func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(target int, threads []thread, released func()) error) (pause time.Duration, err error) {
 	gadget, err := callInstruction(exe)
 	if err != nil {
@@ -59,7 +59,7 @@ func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(t
 		for _, zombie := range leftChildren(pid) {
 			_ = h.reap(zombie, gadget)
 		}
-		if child, err = h.fork(ctx, gadget); err != nil {
+		if child, err = h.fork(gadget); err != nil {
 			return err
 		}
 		pause = h.release()
@@ -138,7 +138,7 @@ func callInstruction(exe *os.File) (uint64, error) {
 }
 
 // fork makes the process fork itself and returns the child, which is held.
-func (h *hold) fork(ctx context.Context, gadget uint64) (int, error) {
+func (h *hold) fork(gadget uint64) (int, error) {
 	t := h.idle()
 	if t == nil {
 		return 0, fmt.Errorf("%w: all its threads are about to handle signals; try again", ErrNoFork)
@@ -157,13 +157,6 @@ func (h *hold) fork(ctx context.Context, gadget uint64) (int, error) {
 			return 0, err
 		}
 		return 0, fmt.Errorf("%w: %w", ErrNoFork, unix.Errno(-ret))
-	}
-	if err == nil {
-		_, err = waitFor(ctx, child, time.Now().Add(stopLimit))
-	}
-	if err == nil {
-		// From here on it ends if hone does.
-		err = ptrace(unix.PTRACE_SETOPTIONS, child, 0, unix.PTRACE_O_EXITKILL)
 	}
 	if err != nil {
 		return child, fmt.Errorf("holding the fork: %w", err)
@@ -239,6 +232,13 @@ func (h *hold) call(t *heldThread, gadget uint64, child *int, number uint64, arg
 				return 0, err
 			}
 			*child = int(n)
+			// Before anything else: the fork has to end if hone does, and never to run.
+			if _, err := waitFor(ctx, *child, deadline); err != nil {
+				return 0, err
+			}
+			if err := ptrace(unix.PTRACE_SETOPTIONS, *child, 0, unix.PTRACE_O_EXITKILL); err != nil {
+				return 0, err
+			}
 		case event == 0:
 			t.pending = append(t.pending, s.StopSignal())
 		}
