@@ -204,6 +204,7 @@ func profileOf(text string) (*pprof.Profile, error) {
 			}
 			s.Value = append(s.Value, x)
 		}
+		chain := "" // of the last frame and those that it is inlined into
 		for _, w := range words[1:] {
 			name, place, ok := strings.Cut(w, "@")
 			if !ok {
@@ -211,6 +212,16 @@ func profileOf(text string) (*pprof.Profile, error) {
 				s.Label[key] = append(s.Label[key], value)
 				continue
 			}
+			// What was inlined into the frame before it is at its location.
+			name, inlined := strings.CutPrefix(name, "+")
+			var outer []pprof.Line
+			if inlined {
+				last := len(s.Location) - 1
+				outer = s.Location[last].Line
+				s.Location = s.Location[:last]
+				w = chain + " " + w
+			}
+			chain = w
 			loc := locations[w]
 			if loc == nil {
 				parts := strings.Split(place, ":")
@@ -235,7 +246,7 @@ func profileOf(text string) (*pprof.Profile, error) {
 				}
 				id := uint64(len(p.Location) + 1)
 				loc = &pprof.Location{
-					ID: id, Mapping: p.Mapping[0], Address: 0x400000 + 16*id, Line: []pprof.Line{{Function: fn, Line: at}},
+					ID: id, Mapping: p.Mapping[0], Address: 0x400000 + 16*id, Line: append([]pprof.Line{{Function: fn, Line: at}}, outer...),
 				}
 				locations[w] = loc
 				p.Location = append(p.Location, loc)

@@ -140,7 +140,7 @@ func addOwn(sums []Tally, own []byte, v int64, now uint32) {
 // meet notes how the frames of a location that is on a stack are met there.
 func (t *FrameTable) meet(sums []Tally, l uint32) {
 	for j, f := range t.Of(l) {
-		if j > 0 {
+		if t.Inlines(j) {
 			sums[f].Inlined = true
 		} else {
 			sums[f].Called = true

@@ -38,8 +38,9 @@ func (b *Builder) columnOf(values []int64, some []bool, through profile.SampleSe
 			}
 			for j, f := range b.Table.Of(uint32(l)) {
 				if x.number[f] > 0 {
-					sums[f].Inlined = sums[f].Inlined || j > 0
-					sums[f].Called = sums[f].Called || j == 0
+					inlined := b.Table.Inlines(j)
+					sums[f].Inlined = sums[f].Inlined || inlined
+					sums[f].Called = sums[f].Called || !inlined
 				}
 			}
 		}

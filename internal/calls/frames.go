@@ -19,13 +19,14 @@ type Detail struct {
 	Function, file, Line, column, Address bool
 	Object                                bool // programs and libraries too
 	noInlines                             bool
+	groups                                bool // frames stand for many functions, so none of them is inlined
 	pprof                                 bool // see query.Query
 }
 
 // DetailOf returns what a query groups by. Columns are kept as recorded for addresses with inlining, since nothing
 // is grouped then.
 func DetailOf(q query.Query) (Detail, error) {
-	d := Detail{noInlines: q.NoInlines, pprof: q.PProf}
+	d := Detail{noInlines: q.NoInlines, groups: IsCoarse(q.By) && !q.PProf, pprof: q.PProf}
 	switch by, _, _ := strings.Cut(q.By, ":"); by {
 	case "", "function", "package", "module", "label": // of the latter there is one function each, see groupBy
 		d.Function = true
@@ -57,8 +58,13 @@ type FrameTable struct {
 	at    []int32
 	gaps  bool // some locations have no frames
 
+	groups bool // see Detail
+
 	rest int32 // the frame of all functions that do not matter, or -1
 }
+
+// Inlines reports whether frame i of those of a location, from the outermost, is shown as one that was inlined.
+func (t *FrameTable) Inlines(i int) bool { return i > 0 && !t.groups }
 
 // Rests reports whether a frame is that of all functions that do not matter.
 func (t *FrameTable) Rests(f int) bool { return int(t.rest) == f }
@@ -98,9 +104,10 @@ func NewFrameTable(p *profile.Profile, d Detail, shorten func(string) string) *F
 // nothing is shown would take longer than adding up those that are.
 func NewFrameTableOf(p *profile.Profile, d Detail, shorten func(string) string, some []bool) *FrameTable {
 	t := &FrameTable{
-		rest:  -1,
-		only:  pages.Make[int32](0, len(p.Locations)),
-		start: make([]uint32, 1, 64),
+		rest:   -1,
+		groups: d.groups,
+		only:   pages.Make[int32](0, len(p.Locations)),
+		start:  make([]uint32, 1, 64),
 	}
 	text := names{ids: make(map[string]int32, len(p.Functions)), text: make([]string, 0, len(p.Functions))}
 	text.id("")
@@ -194,13 +201,15 @@ func NewFrameTableOf(p *profile.Profile, d Detail, shorten func(string) string, 
 			}
 			if n := whole[ln.Function] - 1; n >= 0 {
 				t.at = append(t.at, n)
-				t.Inlinable[n] = t.Inlinable[n] || j < len(lines)-1
+				t.Inlinable[n] = t.Inlinable[n] || t.Inlines(len(lines)-1-j)
 				continue
 			}
 			texts := functions[ln.Function]
-			named := texts.name != 0
+			// pprof looks for the name of a function even where files were asked for, and shows a file once for each line at which a
+			// function of it begins.
+			named := texts.name != 0 || !d.Function && texts.file != 0 && !d.pprof
 			k := frameKey{name: texts.name, file: texts.file, address: address}
-			if d.Object || !named {
+			if d.Object || !named && d.pprof {
 				k.startLine = p.Functions[ln.Function].StartLine
 			}
 			if d.Line {
@@ -217,7 +226,7 @@ func NewFrameTableOf(p *profile.Profile, d Detail, shorten func(string) string, 
 				whole[ln.Function] = n + 1
 			}
 			t.at = append(t.at, n)
-			t.Inlinable[n] = t.Inlinable[n] || j < len(lines)-1
+			t.Inlinable[n] = t.Inlinable[n] || t.Inlines(len(lines)-1-j)
 		}
 		many := len(t.start) - 1
 		switch first := int(t.start[many]); len(t.at) - first {

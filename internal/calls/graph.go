@@ -404,7 +404,7 @@ func (x *callFinder) stack(stack []uint32, w Weight, now uint32) {
 				continue
 			}
 			if above >= 0 && above != f && x.target[f] {
-				x.calls.add(x.number(stack[at], j, above, f), w, now, j == 0, gap)
+				x.calls.add(x.number(stack[at], j, above, f), w, now, !x.table.Inlines(j), gap)
 			}
 			above, gap = f, false
 		}
@@ -442,7 +442,7 @@ func (x *callFinder) bothWays(stack []uint32, w Weight, now uint32) {
 				continue
 			}
 			if above >= 0 && above != f && (source || x.target[f]) {
-				x.calls.add(x.number(stack[at], j, above, f), w, now, j == 0, gap)
+				x.calls.add(x.number(stack[at], j, above, f), w, now, !x.table.Inlines(j), gap)
 			}
 			above, gap = f, false
 			source = x.from[f]

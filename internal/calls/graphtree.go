@@ -21,7 +21,7 @@ func (b *Builder) tree() (*Graph, *treeIndex) {
 				node.Cum += w.V
 				node.CumDiv += w.Div
 				if parent >= 0 {
-					node.call(x.nodes[parent], w, j > 0)
+					node.call(x.nodes[parent], w, b.Table.Inlines(j))
 				}
 			}
 		}

@@ -334,7 +334,7 @@ func (t *Tree) take(s *strand, stack *profile.Stack) (frame int32, inline bool) 
 		s.Left--
 		t.skip(s, stack)
 	}
-	return frames[i], i > 0
+	return frames[i], t.Table.Inlines(i)
 }
 
 // next takes the frame below another one off s and says whether it is inlined, or ok is false at the end.

@@ -85,7 +85,7 @@ func newWholeCalls(b *Builder, g *Graph) *wholeCalls {
 		gap := false
 		for j, f := range b.Table.Of(uint32(l)) {
 			switch n := number[f]; {
-			case n >= 0 && j > 0:
+			case n >= 0 && b.Table.Inlines(j):
 				x.lists.add(n | inlinedHere)
 				gap = false
 			case n >= 0:

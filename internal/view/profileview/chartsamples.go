@@ -105,8 +105,8 @@ func (c *flameChart) samples(rec *recording.Recording, q query.Query) error {
 				if n := len(s.frames); q.Collapse && n > 0 && s.frames[n-1] == at {
 					continue
 				}
-				s.frames, s.inline = append(s.frames, at), append(s.inline, j > 0)
-				call = call.call(at, j > 0)
+				s.frames, s.inline = append(s.frames, at), append(s.inline, table.Inlines(j))
+				call = call.call(at, table.Inlines(j))
 				call.add(s.part, 0, 1)
 			}
 		}

@@ -117,7 +117,7 @@ func (a *question) traces(table *calls.FrameTable, samples iter.Seq[int]) iter.S
 			for _, l := range stack {
 				frames := table.Of(l)
 				for j := len(frames) - 1; j >= 0; j-- {
-					t.Frames = append(t.Frames, report.TraceFrame{Frame: &table.Frames[frames[j]], Inline: j > 0})
+					t.Frames = append(t.Frames, report.TraceFrame{Frame: &table.Frames[frames[j]], Inline: table.Inlines(j)})
 				}
 			}
 			if len(t.Frames) == 0 {
