@@ -17,41 +17,42 @@ func (b *Builder) CostsOf(some []bool, through profile.SampleSet) {
 }
 
 func (b *Builder) columnOf(values []int64, some []bool, through profile.SampleSet) (flat []int64, sums []Tally) {
-	x := b.narrow(some)
-	x.through = through
-	if len(x.frames) > profile.MaxSpread {
-		return b.Column(values)
+	number := make([]int32, len(some))
+	var frames []int32 // by number
+	for f, ok := range some {
+		if ok {
+			frames = append(frames, int32(f))
+			number[f] = int32(len(frames))
+		}
 	}
-	cores := max(1, min(runtime.GOMAXPROCS(0), len(values)/manySamples))
-	parts := make([]*columnPart, cores)
-	inRanges(len(values), cores, func(i, from, to int) { parts[i] = x.part(values, from, to) })
+	x := b.narrow(number, nil, len(frames))
+	x.through = through
+	narrowFlat, narrowSums := x.column(values)
 	flat, sums = make([]int64, len(some)), make([]Tally, len(some))
-	for _, p := range parts {
-		for k, f := range x.frames {
-			flat[f] += p.flat[k]
-			sums[f].Sum += p.sums[k].Sum
-			sums[f].Seen = max(sums[f].Seen, p.sums[k].Seen)
-		}
-		for l, ok := range x.has {
-			if !ok || !p.spread.Met(uint32(l)) {
-				continue
-			}
-			for j, f := range b.Table.Of(uint32(l)) {
-				if x.number[f] > 0 {
-					inlined := b.Table.Inlines(j)
-					sums[f].Inlined = sums[f].Inlined || inlined
-					sums[f].Called = sums[f].Called || !inlined
-				}
-			}
-		}
+	for k, f := range frames {
+		flat[f], sums[f] = narrowFlat[k], narrowSums[k]
 	}
 	return flat, sums
 }
 
-// A narrowed table has only some frames, which have numbers of their own.
+// GroupCosts adds up a column of values by groups of frames. A sample counts once for each group, however many frames of it are on the stack.
+// group has 1 + the number of the group of each frame, or 0 for those of none, and whole the number of a larger group that a group is part
+// of; whole may be nil. All numbers are below n. What larger groups cost by themselves is not added up.
+func (b *Builder) GroupCosts(values []int64, group, whole []int32, n int, through profile.SampleSet) (flat, cum []int64) {
+	x := b.narrow(group, whole, n)
+	x.through = through
+	flat, sums := x.column(values)
+	cum = make([]int64, n)
+	for k := range sums {
+		cum[k] = sums[k].Sum
+	}
+	return flat, cum
+}
+
+// A narrowed table has only some frames, with numbers of their own. Several frames may have the same number.
 type narrowed struct {
 	*Builder
-	frames []int32 // by number
+	n      int     // all numbers are smaller
 	number []int32 // 1 + number, by frame; 0 for the others
 	lists  locationLists
 	has    []bool // by location, whether it has some
@@ -60,20 +61,18 @@ type narrowed struct {
 	through profile.SampleSet // that have one of these locations; nil where it is not known
 }
 
-func (b *Builder) narrow(some []bool) *narrowed {
-	x := &narrowed{Builder: b, number: make([]int32, len(some)), has: make([]bool, len(b.Table.only))}
-	for f, ok := range some {
-		if ok {
-			x.frames = append(x.frames, int32(f))
-			x.number[f] = int32(len(x.frames))
-		}
-	}
+// narrow returns the table of frames with these numbers; see GroupCosts.
+func (b *Builder) narrow(number, whole []int32, n int) *narrowed {
+	x := &narrowed{Builder: b, n: n, number: number, has: make([]bool, len(b.Table.only))}
 	x.lists.start = make([]uint32, 1, len(x.has)+1)
 	for l := range x.has {
 		for _, f := range b.Table.Of(uint32(l)) {
-			if n := x.number[f]; n > 0 {
+			if k := number[f] - 1; k >= 0 {
 				x.has[l] = true
-				x.lists.add(n - 1)
+				if whole != nil {
+					x.lists.add(whole[k]) // first, so that the innermost number is that of a frame
+				}
+				x.lists.add(k)
 			}
 		}
 		x.lists.end()
@@ -82,11 +81,46 @@ func (b *Builder) narrow(some []bool) *narrowed {
 	return x
 }
 
+// column adds up values by number.
+func (x *narrowed) column(values []int64) (flat []int64, sums []Tally) {
+	flat, sums = make([]int64, x.n), make([]Tally, x.n)
+	if x.n > profile.MaxSpread {
+		x.wide(values, flat, sums)
+	} else {
+		cores := max(1, min(runtime.GOMAXPROCS(0), len(values)/manySamples))
+		parts := make([]*columnPart, cores)
+		inRanges(len(values), cores, func(i, from, to int) { parts[i] = x.part(values, from, to) })
+		for _, p := range parts {
+			for k := range flat {
+				flat[k] += p.flat[k]
+				sums[k].Sum += p.sums[k].Sum
+				sums[k].Seen = max(sums[k].Seen, p.sums[k].Seen)
+			}
+			for l, ok := range x.has {
+				if ok && p.spread.Met(uint32(l)) {
+					x.meet(sums, uint32(l))
+				}
+			}
+		}
+	}
+	return flat, sums
+}
+
+// meet notes how the frames of a location that is on a stack are met there.
+func (x *narrowed) meet(sums []Tally, l uint32) {
+	for j, f := range x.Table.Of(l) {
+		if k := x.number[f] - 1; k >= 0 {
+			inlined := x.Table.Inlines(j)
+			sums[k].Inlined = sums[k].Inlined || inlined
+			sums[k].Called = sums[k].Called || !inlined
+		}
+	}
+}
+
 // part adds up some samples, by number.
 func (x *narrowed) part(values []int64, from, to int) *columnPart {
-	n := len(x.frames)
-	flat, sums := make([]int64, n), make([]Tally, n+1) // with one for what stacks are filled up with
-	spread := x.Profile.NewSpread(n, x.lists.of)
+	flat, sums := make([]int64, x.n), make([]Tally, x.n+1) // with one for what stacks are filled up with
+	spread := x.Profile.NewSpread(x.n, x.lists.of)
 	for i := from; i < to; i++ {
 		v := values[i]
 		if v == 0 || !x.hasAny(i) {
@@ -105,11 +139,37 @@ func (x *narrowed) part(values []int64, from, to int) *columnPart {
 		default:
 			continue
 		}
-		if x.leaf(i) == x.frames[innermost] {
+		if x.leaf(i) == int32(innermost) {
 			flat[innermost] += v
 		}
 	}
 	return &columnPart{flat, sums, spread}
+}
+
+// wide adds up samples by more numbers than a profile.Spread can tell apart.
+func (x *narrowed) wide(values []int64, flat []int64, sums []Tally) {
+	var stack []uint32
+	for i, v := range values {
+		if v == 0 || !x.hasAny(i) {
+			continue
+		}
+		now := uint32(i) + 1
+		stack = x.Profile.Stack(i, stack[:0])
+		for _, l := range stack {
+			for _, k := range x.lists.of(l) {
+				if s := &sums[k]; s.Seen != now {
+					s.Seen = now
+					s.Sum += v
+				}
+			}
+			if x.has[l] {
+				x.meet(sums, l)
+			}
+		}
+		if k := x.leaf(i); k >= 0 {
+			flat[k] += v
+		}
+	}
 }
 
 func (x *narrowed) hasAny(i int) bool {
@@ -119,12 +179,12 @@ func (x *narrowed) hasAny(i int) bool {
 	return x.Profile.HasAny(i, x.set)
 }
 
-// leaf returns the innermost frame on the stack of a sample, or -1 if there is none.
+// leaf returns the number of the innermost frame on the stack of a sample, or -1 if it has none.
 func (x *narrowed) leaf(i int) int32 {
 	stack := x.Profile.StackAt(i)
 	for at := range stack.Len() {
 		if frames := x.Table.Of(stack.At(at)); len(frames) > 0 {
-			return frames[len(frames)-1]
+			return x.number[frames[len(frames)-1]] - 1
 		}
 	}
 	return -1

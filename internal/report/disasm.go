@@ -24,7 +24,7 @@ type CodeFunction struct {
 	Object       string        `json:"object"` // the program or library
 	Address      uint64        `json:"address"`
 	Flat         int64         `json:"flat"`
-	Cum          int64         `json:"cum"` // a function that calls itself may have more than the total
+	Cum          int64         `json:"cum"`
 	Instructions []Instruction `json:"instructions"`
 }
 

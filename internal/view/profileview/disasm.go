@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // codeLimit is the default number of functions to disassemble.
@@ -29,6 +30,9 @@ func Disasm(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, err
 	}
 	fns, err := d.functions(d.matches)
+	if err == nil && len(fns) > 0 {
+		d.noteInlined()
+	}
 	if err == nil && len(fns) == 0 {
 		inlined := d.holding(d.rx.MatchString)
 		fns, err = d.functions(func(f *recording.Function, nodes []codeNode) bool {
@@ -75,6 +79,27 @@ func DisasmByAddress(in []*recording.Recording, q query.Query) (report.Report, e
 	return out, nil
 }
 
+// minInlined is the share of the cost of matching functions that their inlined copies have at least where a note names these.
+const minInlined = 0.1
+
+// noteInlined adds a note if much of what the matching functions cost is in copies of them, in the code of functions that do not match.
+func (d *disassembly) noteInlined() {
+	if d.Mean || d.address != 0 {
+		return
+	}
+	any, copies := make([]bool, len(d.Profile.Locations)), make([]bool, len(d.Profile.Locations))
+	for i := range d.Profile.Locations {
+		lines := d.Profile.Locations[i].Lines
+		any[i] = slices.ContainsFunc(lines, func(ln profile.Line) bool { return d.rx.MatchString(d.Profile.Functions[ln.Function].Name) })
+		copies[i] = any[i] && !d.rx.MatchString(d.Profile.Functions[lines[len(lines)-1].Function].Name)
+	}
+	all, inlined := d.Through(any), d.Through(copies)
+	if inlined != 0 && float64(inlined) >= minInlined*float64(all) {
+		d.notes.Add("of the ", unit.Format(all, d.head.Unit, d.unit), " that the matching functions cost, ", unit.Format(inlined, d.head.Unit, d.unit),
+			" passes through copies that were inlined into other functions, whose code is not here: ", hint.Ask("weblist", d.query.Refs...).Of(d.query.Arg), " shows it")
+	}
+}
+
 // A disassembly combines the addresses of a profile with machine code.
 type disassembly struct {
 	*question
@@ -83,6 +108,7 @@ type disassembly struct {
 	shorten  func(string) string // file names
 	address  uint64              // that was asked for, or 0
 	anywhere bool                // addresses count whichever program they are in
+	costs    *calls.Builder
 	nodes    []*calls.Node
 	failed   []gap // programs that could not be opened
 	partial  []gap // programs of which there is only some code
@@ -132,6 +158,7 @@ func newDisassembly(in []*recording.Recording, q query.Query) (*disassembly, err
 		return nil, err
 	}
 	b.Costs()
+	d.costs = b
 	d.nodes = b.Graph(nil, nil).Nodes
 	return d, nil
 }
@@ -263,13 +290,16 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 		flat, cum calls.Weight
 	}
 	all := make([]ranked, len(fns))
+	sets := make([][]codeNode, len(fns))
 	for i := range fns {
-		r := ranked{codeFunction: &fns[i]}
+		sets[i] = fns[i].nodes
+	}
+	cums := d.cums(sets)
+	for i := range fns {
+		r := ranked{codeFunction: &fns[i], cum: cums[i]}
 		for _, n := range fns[i].nodes {
 			r.flat.V += n.Flat
 			r.flat.Div += n.FlatDiv
-			r.cum.V += n.Cum
-			r.cum.Div += n.CumDiv
 		}
 		if d.anywhere { // pprof divides what it shows of instructions, but not their sum
 			r.flat.Div, r.cum.Div = 0, 0
@@ -300,6 +330,48 @@ func (d *disassembly) report(fns []codeFunction, limit int) (*report.Disasm, err
 	return out, nil
 }
 
+// cums returns what each of some sets of addresses costs with all that is called there. A recursive function has several of its addresses on
+// a stack; such a sample counts once, unless it is pprof that asks, which adds the addresses up.
+func (d *disassembly) cums(sets [][]codeNode) []calls.Weight {
+	out := make([]calls.Weight, len(sets))
+	var todo []int
+	for i, set := range sets {
+		for _, n := range set {
+			out[i].V += n.Cum
+			out[i].Div += n.CumDiv
+		}
+		if len(set) > 1 && !d.anywhere {
+			todo = append(todo, i)
+		}
+	}
+	values := d.Profile.Values(d.Type)
+	// Several functions may have the same code, such as those with two names. An address is in one set at a time.
+	for len(todo) > 0 {
+		group := make([]int32, len(d.costs.Table.Frames))
+		var now, later []int
+		for _, i := range todo {
+			if slices.ContainsFunc(sets[i], func(n codeNode) bool { return group[n.ID] != 0 }) {
+				later = append(later, i)
+				continue
+			}
+			now = append(now, i)
+			for _, n := range sets[i] {
+				group[n.ID] = int32(len(now))
+			}
+		}
+		_, cum := d.costs.GroupCosts(values, group, nil, len(now), nil)
+		div := make([]int64, len(now))
+		if d.Mean {
+			_, div = d.costs.GroupCosts(d.Profile.Values(0), group, nil, len(now), nil)
+		}
+		for k, i := range now {
+			out[i] = calls.Weight{V: cum[k], Div: div[k]}
+		}
+		todo = later
+	}
+	return out
+}
+
 // instructions disassembles f and adds the samples.
 func (d *disassembly) instructions(f *codeFunction) ([]report.Instruction, error) {
 	code, err := f.object.Instructions(&f.Function)
@@ -308,6 +380,7 @@ func (d *disassembly) instructions(f *codeFunction) ([]report.Instruction, error
 	}
 	out := make([]report.Instruction, len(code))
 	nodes := f.nodes
+	sets := make([][]codeNode, len(code))
 	for i := range code {
 		in := report.Instruction{Address: code[i].Address, Text: code[i].Text}
 		for j, fr := range code[i].Frames {
@@ -319,20 +392,23 @@ func (d *disassembly) instructions(f *codeFunction) ([]report.Instruction, error
 			}
 		}
 		// Samples may be in the middle of an instruction.
-		var flat, cum calls.Weight
+		var flat calls.Weight
+		first := nodes
 		for ; len(nodes) > 0 && (i+1 == len(code) || nodes[0].at < code[i+1].Address); nodes = nodes[1:] {
 			n := nodes[0]
 			flat.V += n.Flat
 			flat.Div += n.FlatDiv
-			cum.V += n.Cum
-			cum.Div += n.CumDiv
 			// The profile may know what the program does not.
 			in.File = cmp.Or(in.File, n.File)
 			in.Line = cmp.Or(in.Line, int(n.Line))
 			in.Function = cmp.Or(in.Function, n.Name)
 		}
-		in.Flat, in.Cum = calls.Per(flat.V, flat.Div), calls.Per(cum.V, cum.Div)
+		sets[i] = first[:len(first)-len(nodes)]
+		in.Flat = calls.Per(flat.V, flat.Div)
 		out[i] = in
+	}
+	for i, cum := range d.cums(sets) {
+		out[i].Cum = calls.Per(cum.V, cum.Div)
 	}
 	if n := len(code); n > 0 && code[n-1].Address+uint64(code[n-1].Size) < f.End {
 		d.note("%s has %d bytes of machine code: only the first %d are disassembled", f.Name, f.End-f.Start,

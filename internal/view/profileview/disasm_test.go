@@ -115,6 +115,7 @@ func TestDisasm(t *testing.T) {
 		{arg: "main", limit: 1, want: []string{"main.a"}, code: "OP 104 5/5, OP 108 7/7"},
 		{arg: `^main\.b$`, want: []string{"main.b"}, code: "OP 114 11/11, OP 118 0/12"},
 		{arg: `^main\.c\[\.\.\.\]$`, want: []string{"main.b"}, code: "OP 114 11/11, OP 118 0/12"}, // into which it was inlined
+		{arg: `^main\.[ac]`, want: []string{"main.a"}, code: "OP 104 5/5, OP 108 7/7"},            // and much of main.c is elsewhere
 		{arg: "0x118", want: []string{"main.b"}, code: "OP 114 11/11, OP 118 0/12"},               // in the file
 		{arg: "0x1101", want: []string{"main.a"}, code: "OP 104 5/5, OP 108 7/7"},                 // in the process
 	}

@@ -67,19 +67,28 @@ func listing(in []*recording.Recording, q query.Query, fromStart bool) (report.R
 	for f := range matched {
 		matched[f] = !b.Table.Rests(f) && is(b.Table.Frames[f].Name)
 	}
-	b.CostsOf(matched, a.passed(b.Table.Frames, matched))
+	through := a.passed(b.Table.Frames, matched)
+	var nodes []*calls.Node
+	var costs lineCosts
+	if fromStart {
+		b.CostsOf(matched, through)
+		nodes = b.Graph(nil, matched).Nodes
+	} else {
+		costs = costsOfLines(b, matched, through, func(file string) string { return file })
+		nodes = costs.nodes(b.Table.Frames, matched)
+	}
 	byName := make(map[string][]*calls.Node)
-	for _, n := range b.Graph(nil, matched).Nodes {
+	for _, n := range nodes {
 		byName[n.Name] = append(byName[n.Name], n)
 	}
 	if len(byName) == 0 {
 		return nil, a.noMatch()
 	}
 	out := &report.Source{Head: a.head}
-	l := lister{sources: in[0].Sources, fromStart: fromStart, failed: make(map[string]string)}
+	l := lister{sources: in[0].Sources, fromStart: fromStart, costs: costs, failed: make(map[string]string)}
 	if s != nil {
-		l.before, l.scaled = s.builderBefore(b.Table), s.scaled
-		l.before.CostsOf(matched, nil)
+		// Another build may be of another folder.
+		l.before, l.scaled = costsOfLines(s.builderBefore(b.Table), matched, nil, filename.Base), s.scaled
 	}
 	for _, name := range sortedKeys(byName) {
 		f := report.SourceFunction{Name: name}
@@ -122,32 +131,97 @@ type lister struct {
 	fromStart bool
 	failed    map[string]string // what went wrong with files, by their names
 
-	before *calls.Builder // with what the same frames cost in the base; nil without one
+	costs  lineCosts // of functions; nil where the costs of lines are to be added up, as pprof does
+	before lineCosts // in the base, with files without their folders; nil without one
 	scaled func(int64) int64
 }
 
-// linesBefore returns what the lines of a function in a file cost in the base, and all of them together. Another build may be of another
-// folder.
-func (l *lister) linesBefore(function, file string) (lines map[int64]*report.Cost2, all report.Cost2) {
-	lines = make(map[int64]*report.Cost2)
-	for f := range l.before.Table.Frames {
-		frame := &l.before.Table.Frames[f]
-		if frame.Name != function || frame.FileBase() != filename.Base(file) {
-			continue
+// lineCosts are what lines of functions cost, and whole functions. A recursive function may be on a stack several times, at one line or at
+// several. Such a sample counts once for each line, and once for the function, so that it costs as much here as in other views.
+type lineCosts map[lineKey]report.Cost2
+
+type lineKey struct {
+	function, file string
+	line           int64
+}
+
+// wholeFunction stands in place of a line.
+const wholeFunction = -1
+
+// costsOfLines adds up what the frames that match cost. base is what to know files by.
+func costsOfLines(b *calls.Builder, matched []bool, through profile.SampleSet, base func(file string) string) lineCosts {
+	numbers := make(map[lineKey]int32)
+	var keys []lineKey
+	number := func(k lineKey) int32 {
+		n, ok := numbers[k]
+		if !ok {
+			n = int32(len(keys))
+			numbers[k] = n
+			keys = append(keys, k)
 		}
-		flat, cum := l.scaled(l.before.Flat[f]), l.scaled(l.before.Cum[f].Sum)
-		if flat == 0 && cum == 0 {
-			continue
-		}
-		if lines[frame.Line] == nil {
-			lines[frame.Line] = new(report.Cost2)
-		}
-		for _, c := range []*report.Cost2{lines[frame.Line], &all} {
-			c.Flat += flat
-			c.Cum += cum
+		return n
+	}
+	group := make([]int32, len(matched))
+	var whole []int32
+	for f, ok := range matched {
+		if frame := &b.Table.Frames[f]; ok {
+			file := base(frame.File)
+			all := number(lineKey{frame.Name, file, wholeFunction})
+			n := number(lineKey{frame.Name, file, frame.Line})
+			for len(whole) < len(keys) {
+				whole = append(whole, all)
+			}
+			group[f] = n + 1
 		}
 	}
-	return lines, all
+	flat, cum := b.GroupCosts(b.Profile.Values(b.Type), group, whole, len(keys), through)
+	for n, all := range whole {
+		if int32(n) != all {
+			flat[all] += flat[n]
+		}
+	}
+	out := make(lineCosts, len(keys))
+	for n, k := range keys {
+		if flat[n] != 0 || cum[n] != 0 {
+			out[k] = report.Cost2{Flat: flat[n], Cum: cum[n]}
+		}
+	}
+	return out
+}
+
+// nodes returns the frames that match and whose lines cost something. The first frame of a line has its cost.
+func (c lineCosts) nodes(frames []report.Frame, matched []bool) (list []*calls.Node) {
+	had := make(map[lineKey]bool)
+	for f, ok := range matched {
+		if !ok {
+			continue
+		}
+		k := lineKey{frames[f].Name, frames[f].File, frames[f].Line}
+		cost, ok := c[k]
+		if !ok {
+			continue
+		}
+		n := &calls.Node{Frame: &frames[f], ID: int32(f), Parent: -1}
+		if !had[k] {
+			had[k] = true
+			n.Flat, n.Cum = cost.Flat, cost.Cum
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// costBefore returns what a line cost in the base, or nil if that is nothing.
+func (l *lister) costBefore(function, file string, line int64) *report.Cost2 {
+	c, ok := l.before[lineKey{function, filename.Base(file), line}]
+	if !ok {
+		return nil
+	}
+	out := report.Cost2{Flat: l.scaled(c.Flat), Cum: l.scaled(c.Cum)}
+	if out == (report.Cost2{}) {
+		return nil
+	}
+	return &out
 }
 
 // span returns the lines of a function to show, of which there may be none. nodes are its places, in order.
@@ -188,10 +262,11 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 		flat[n.Line] += n.Flat
 		cum[n.Line] += n.Cum
 	}
-	var before map[int64]*report.Cost2
+	if l.costs != nil {
+		out.Cum = l.costs[lineKey{function, file, wholeFunction}].Cum
+	}
 	if l.before != nil {
-		out.Before = new(report.Cost2)
-		before, *out.Before = l.linesBefore(function, file)
+		out.Before = cmp.Or(l.costBefore(function, file, wholeFunction), new(report.Cost2))
 	}
 	from, to := l.span(nodes)
 	if from > to {
@@ -222,7 +297,7 @@ func (l *lister) file(function, file string, nodes []*calls.Node) report.SourceF
 	}
 	for line := from; line <= to && line <= int64(len(text.Lines)); line++ {
 		out.Lines = append(out.Lines, report.SourceLine{
-			Line: int(line), Flat: flat[line], Cum: cum[line], Text: text.Lines[line-1], Before: before[line],
+			Line: int(line), Flat: flat[line], Cum: cum[line], Text: text.Lines[line-1], Before: l.costBefore(function, file, line),
 		})
 	}
 	return out

@@ -121,3 +121,77 @@ func TestListBase(t *testing.T) {
 		}
 	}
 }
+
+// TestRecursionCountsOnce holds that a function costs in its lines and in its code what it costs in top, though it is on stacks twice: at the
+// same line, at two of its lines, and as one that was inlined into itself.
+func TestRecursionCountsOnce(t *testing.T) {
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+	b.Mappings = []profile.Mapping{{ID: 1, Start: 0x1000, Limit: 0x2000, File: "/bin/p"}}
+	b.Functions = []profile.Function{
+		{ID: 1, Name: "main.walk", SystemName: "main.walk", File: "/src/a.go", StartLine: 1},
+		{ID: 2, Name: "main.visit", SystemName: "main.visit", File: "/src/a.go", StartLine: 20},
+	}
+	walk2, walk3 := profile.Line{Function: 0, Line: 2}, profile.Line{Function: 0, Line: 3}
+	for i, lines := range [][]profile.Line{{walk2}, {walk3}, {walk2, walk3}, {{Function: 1, Line: 21}}, {walk3}} {
+		b.Locations = append(b.Locations, profile.Location{ID: uint64(i + 1), Address: []uint64{0x1100, 0x1104, 0x1108, 0x1110, 0x1105}[i], Lines: lines})
+	}
+	b.Add([]uint32{0, 1, 3, 0}, 0, []int64{1000}) // line 2 twice
+	b.Add([]uint32{2, 3}, 0, []int64{200})        // line 2, inlined at line 3
+	b.Add([]uint32{1, 4, 3, 0}, 0, []int64{30})   // one instruction twice, and line 3
+	b.Add([]uint32{3, 1}, 0, []int64{4})          // once
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &recording.Recording{Profile: p, Sources: fakeSources{}, Code: &fakeCode{functions: []string{"main.walk", "main.visit"}}}
+	in := []*recording.Recording{rec}
+	top, err := Top(in, query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range top.(*report.Top).Rows {
+		list, err := List(in, query.Query{Arg: r.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := list.(*report.Source).Functions[0].Files[0]
+		if file.Flat != r.Flat || file.Cum != r.Cum {
+			t.Errorf("list: %s is %d/%d, want %d/%d as in top", r.Name, file.Flat, file.Cum, r.Flat, r.Cum)
+		}
+		dis, err := Disasm(in, query.Query{Arg: r.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := dis.(*report.Disasm).Functions[0]; f.Cum != r.Cum {
+			t.Errorf("disasm: %s is %d/%d, want %d/%d as in top", r.Name, f.Flat, f.Cum, r.Flat, r.Cum)
+		}
+		if r.Name != "main.walk" {
+			continue
+		}
+		want := map[int][2]int64{2: {1200, 1230}, 3: {30, 1234}}
+		for _, l := range file.Lines {
+			if w := want[l.Line]; l.Flat != w[0] || l.Cum != w[1] {
+				t.Errorf("list: line %d is %d/%d, want %d/%d", l.Line, l.Flat, l.Cum, w[0], w[1])
+			}
+		}
+		if got, want := costsOf(dis.(*report.Disasm).Functions[0].Instructions), "OP 100 1000/1030, OP 104 30/1034, OP 108 200/200"; got != want {
+			t.Errorf("disasm: %s, want %s", got, want)
+		}
+	}
+	// The base of a difference counts it once, too.
+	diff, err := List([]*recording.Recording{rec, rec}, query.Query{Arg: "main.walk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file := diff.(*report.Source).Functions[0].Files[0]; file.Cum != 1234 || file.Before == nil || file.Before.Cum != 1234 {
+		t.Errorf("list with a base: cum %d, before %+v", file.Cum, file.Before)
+	}
+	// pprof adds lines up.
+	list, err := ListFromStart(in, query.Query{Arg: "main.walk", PProf: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file := list.(*report.Source).Functions[0].Files[0]; file.Cum != 2464 {
+		t.Errorf("list as in pprof: cum %d, want 2464", file.Cum)
+	}
+}
