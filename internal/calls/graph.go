@@ -140,6 +140,7 @@ type Weight struct{ V, Div int64 }
 type Builder struct {
 	Measure
 	DropNegative bool
+	ByMean       bool // means are ranked as they are shown, and not by the sums that they are of, as pprof does
 	*Costing
 
 	Known *KnownCalls // nil until they are known; Trimmed finds them

@@ -295,6 +295,9 @@ func SortEdges(edges []*Edge, abs Magnitude) []*Edge {
 func (g *Graph) Sort(byCum, visual bool) {
 	rank := func(n *Node) int64 { return n.Flat }
 	second := func(n *Node) int64 { return n.Cum }
+	if g.costs != nil && g.costs.ByMean {
+		rank, second = (*Node).FlatValue, (*Node).CumValue
+	}
 	switch {
 	case visual:
 		scores := make(map[*Node]int64, len(g.Nodes))

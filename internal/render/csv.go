@@ -226,6 +226,9 @@ func (c *csvWriter) facts(b *report.Facts) error {
 
 func (c *csvWriter) calls(b *report.Calls) error {
 	u, whole := b.Measure.Unit, b.Measure.Total
+	if b.Measure.Mean {
+		whole = 0 // which shares are empty of
+	}
 	err := c.start("function", "relation", "neighbor", amount("flat", u), amount("cum", u), "cum share")
 	if err != nil {
 		return err
@@ -234,6 +237,9 @@ func (c *csvWriter) calls(b *report.Calls) error {
 		neighbors := func(relation string, calls []report.Call) {
 			for _, x := range calls {
 				s := report.Share{Part: x.V, Whole: n.Cum}
+				if b.Measure.Mean {
+					s.Whole = 0
+				}
 				c.w.Write([]string{n.Name.Text, relation, x.Name.Text, "", number(x.V), decimal(fraction(s))})
 			}
 		}

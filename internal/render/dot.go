@@ -80,12 +80,23 @@ func (d *dot) id(i int) int {
 	return 0
 }
 
+// shareOf returns a function that writes the share of a cost behind it. Means have none.
+func shareOf(g *report.Graph) func(v int64) string {
+	return func(v int64) string {
+		if g.Mean {
+			return ""
+		}
+		return " (" + percent(v, g.Total) + ")"
+	}
+}
+
 func (d *dot) node(i int, hottest int64) {
 	n, total := &d.g.Nodes[i], d.g.Total
+	share := shareOf(d.g)
 	own := d.format(n.Flat)
 	label, all := dotName(&n.Frame), own
 	if n.Flat != 0 {
-		label += own + " (" + percent(n.Flat, total) + ")"
+		label += own + share(n.Flat)
 	} else {
 		label += "0"
 	}
@@ -96,7 +107,7 @@ func (d *dot) node(i int, hottest int64) {
 		} else {
 			label += " "
 		}
-		label += "of " + all + " (" + percent(n.Cum, total) + ")"
+		label += "of " + all + share(n.Cum)
 	}
 	// The area of the text, not its height, is proportional to the cost.
 	size := 8

@@ -191,17 +191,18 @@ func legendLines(labels []string) []string {
 }
 
 func (p *graphPicture) addNode(i int) {
-	n, total := &p.g.Nodes[i], p.g.Total
+	n := &p.g.Nodes[i]
+	share := shareOf(p.g)
 	own := p.format(n.Flat)
 	lines, all := nodeLines(&n.Frame), own
 	if n.Flat != 0 {
-		lines = append(lines, own+" ("+percent(n.Flat, total)+")")
+		lines = append(lines, own+share(n.Flat))
 	} else {
 		lines = append(lines, "0")
 	}
 	if n.Cum != n.Flat {
 		all = p.format(n.Cum)
-		of := "of " + all + " (" + percent(n.Cum, total) + ")"
+		of := "of " + all + share(n.Cum)
 		if n.Flat != 0 {
 			lines = append(lines, of)
 		} else {

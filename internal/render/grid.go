@@ -195,9 +195,12 @@ func total(widths []int) int {
 	return sum
 }
 
-func (g *grid) dropBars() {
+func (g *grid) dropBars() { g.drop(func(c *gridColumn) bool { return c.bar }) }
+
+// drop removes columns.
+func (g *grid) drop(gone func(*gridColumn) bool) {
 	for i := len(g.columns) - 1; i >= 0; i-- {
-		if !g.columns[i].bar {
+		if !gone(&g.columns[i]) {
 			continue
 		}
 		g.columns = slices.Delete(g.columns, i, i+1)

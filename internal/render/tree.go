@@ -1,6 +1,8 @@
 package render
 
 import (
+	"strings"
+
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -48,6 +50,9 @@ func (f *formatter) calls(c *report.Calls, bars bool) *grid {
 	}
 	if !bars {
 		g.dropBars()
+	}
+	if c.Measure.Mean {
+		g.drop(func(c *gridColumn) bool { return c.bar || strings.HasSuffix(c.name, "%") })
 	}
 	return g
 }

@@ -149,6 +149,7 @@ type Measure struct {
 	Unit  string // of the values
 	Show  Show   // how the asker wants them
 	Total int64  // the whole that they are part of
+	Mean  bool   // see Head
 	Least int64  // the smallest magnitude among them that is not zero; 0 when there is none
 }
 

@@ -41,7 +41,23 @@ func (t *Top) Blocks() iter.Seq[Block] {
 			Name{r.Frame.String(), r.Inline},
 		})
 	}
+	if t.Mean {
+		table.drop("flat%", "cum%")
+	}
 	return t.answer(m, &t.Trimming, table)
+}
+
+// drop removes columns by name.
+func (t *Table) drop(names ...string) {
+	for i, c := range slices.Backward(t.Columns) {
+		if !slices.Contains(names, c.Name) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for r := range t.Rows {
+			t.Rows[r] = slices.Delete(t.Rows[r], i, i+1)
+		}
+	}
 }
 
 // beside is the ranking with what each frame cost before.
@@ -391,7 +407,7 @@ func (h *Head) heading(m *Measure, t *Trimming) Heading {
 	if h.Left != nil {
 		p = Phrase{h.Metric, " ", Value{*h.Left, m}, " of ", Value{h.Total, m}}
 	}
-	if t != nil && t.Accounted != h.Total {
+	if t != nil && t.Accounted != h.Total && !h.Mean {
 		p = Phrase{h.Metric, " ", Value{t.Accounted, m}, " of ", Value{h.Total, m}, " shown"}
 	}
 	if run := h.run(); run != nil {
@@ -504,7 +520,9 @@ func plural(n int, s string) string {
 	return s + "s"
 }
 
-func (h *Head) measure() *Measure { return &Measure{Unit: h.Unit, Show: h.Show, Total: h.Total} }
+func (h *Head) measure() *Measure {
+	return &Measure{Unit: h.Unit, Show: h.Show, Total: h.Total, Mean: h.Mean}
+}
 
 // alone returns the measure of a value that is compared with nothing.
 func alone(u string) *Measure { return &Measure{Unit: u, Show: Show{Unit: unit.Auto}} }

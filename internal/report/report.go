@@ -35,6 +35,7 @@ type Head struct {
 	Total    int64      `json:"total"`                    // what percentages are of
 	Left     *int64     `json:"left,omitempty"`           // what the filters leave of Total, where that is less
 	Scaled   bool       `json:"scaled,omitempty"`         // Total is that of another profile, to compare shares
+	Mean     bool       `json:"-"`                        // values are means, which do not add up, so they have no shares; pprof shows some all the same
 	Lasting  int64      `json:"-"`                        // waits in Total that had not ended; see Ended
 	By       string     `json:"by,omitempty"`             // what was added up, when it was asked for
 	Filters  []string   `json:"filters,omitempty"`        // steps that were applied, as the user wrote them
@@ -162,7 +163,7 @@ type Trimming struct {
 	Below        int64 `json:"below,omitempty"`         // …which is this value
 	DroppedEdges int   `json:"dropped_edges,omitempty"` // calls below the smallest share…
 	EdgesBelow   int64 `json:"edges_below,omitempty"`   // …which is this value
-	Accounted    int64 `json:"accounted"`               // flat sum of what is shown
+	Accounted    int64 `json:"accounted"`               // flat sum of what is shown; of a tree, the cum of its root
 }
 
 // Top ranks frames by what they cost.

@@ -157,7 +157,7 @@ func headOf(p *profile.Profile, k int, q query.Query) report.Head {
 		}
 	}
 	if q.Mean {
-		h.Metric = "mean_" + h.Metric
+		h.Metric, h.Mean = "mean_"+h.Metric, !q.PProf
 	}
 	if q.Divide != 0 {
 		h.Show.Factor = 1 / q.Divide
@@ -182,13 +182,13 @@ func (a *question) builder(objects bool) (*calls.Builder, error) {
 	d.Object = objects
 	table := calls.NewFrameTable(a.Profile, d, calls.PathTrimmer(a.query))
 	b := calls.NewBuilder(a.Measure, table)
-	b.DropNegative = a.query.Positive
+	b.DropNegative, b.ByMean = a.query.Positive, a.head.Mean
 	return b, nil
 }
 
 // summed returns a builder with the cost of each frame. Many queries share it, so it is cached if the recording has a memo.
 func (a *question) summed() (*calls.Builder, error) {
-	b := &calls.Builder{Measure: a.Measure, DropNegative: a.query.Positive}
+	b := &calls.Builder{Measure: a.Measure, DropNegative: a.query.Positive, ByMean: a.head.Mean}
 	var err error
 	b.Costing, err = recording.Remember(a.rec, a.costing(), func() (*calls.Costing, error) {
 		made, err := a.builder(false)

@@ -36,9 +36,6 @@ func (f *Flames) CallTree(q query.Query) (*report.CallTree, error) {
 		Head: flame.Head, Trimming: flame.Trimming, Whole: flame.Whole, Before: flame.Before, Normalized: flame.Normalized,
 		Inverted: flame.Inverted, Tree: flame.FlameTree,
 	}
-	if flame.Inverted {
-		out.Accounted = out.Total // nothing is told of what calls cost by themselves
-	}
 	out.List()
 	return out, nil
 }

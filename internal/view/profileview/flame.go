@@ -228,7 +228,6 @@ func (f *Flames) cut(t *calls.Tree, q query.Query, limits calls.Trim) (*report.F
 		parent.Left.Add(f.origins[t.Nodes[at].Frame], f.width(t, at, q.Gone))
 	}
 	add := func(at uint32, to *report.FlameNode, depth int) {
-		out.Accounted += t.Nodes[at].Flat.Value
 		below := t.Calls(at)
 		to.Calls = len(below)
 		for _, b := range below {
@@ -259,9 +258,7 @@ func (f *Flames) cut(t *calls.Tree, q query.Query, limits calls.Trim) (*report.F
 	for _, p := range queue {
 		leave(p.parent, p.call)
 	}
-	if t.Inverted && t.Before == nil && root == calls.RootCall {
-		out.Accounted = out.Root.Cum - out.Root.Left.Width() // what the functions in the first row cost by themselves
-	}
+	out.Accounted = out.Root.Cum // of which what is left out is a part
 	if deep > 0 {
 		out.Notes = slices.Clip(out.Notes)
 		out.Notes.Add("stacks are cut below ", maxFlameDepth, " frames, where they make ", deep, " more calls; ", hint.Option{Name: "show-from"}, " starts them further down")

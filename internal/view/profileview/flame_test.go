@@ -106,7 +106,7 @@ func TestFlame(t *testing.T) {
 			 100 0 main
 			  97 97 a
 			  3 0 b`,
-			report.Trimming{Shown: 3, Of: 3, Dropped: 2, Below: 3, Accounted: 97},
+			report.Trimming{Shown: 3, Of: 3, Dropped: 2, Below: 3, Accounted: 100},
 		},
 		{
 			"limit takes the heaviest anywhere", "main;a;x 5\nmain;b;y 9\nmain;c 1\n", "flame limit=4",
@@ -115,7 +115,7 @@ func TestFlame(t *testing.T) {
 			  9 0 b
 			   9 9 y
 			  5 0 a`,
-			report.Trimming{Shown: 4, Of: 6, Accounted: 9},
+			report.Trimming{Shown: 4, Of: 6, Accounted: 15},
 		},
 		{
 			"filters", "main;a;x 5\nmain;b;y 9\nz;x 1\n", "flame focus=x show-from=^a$ relative",
