@@ -62,6 +62,9 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 	if note := unseen(in[0], k, q); note != "" {
 		a.head.Notes.Add(note)
 	}
+	if note := shortened(in[0], k, q); note != nil {
+		a.head.Notes.Add(note...)
+	}
 	if runsInTrace(p, k) && !strings.HasPrefix(q.By, calls.LabelPrefix) && q.View != "tags" && !q.PProf {
 		a.head.Notes.Add("a trace says where a goroutine is only when it stops running, and all of the time until then counts there. By function, ", waits.Running,
 			" tells where goroutines stop, and not what they compute; labels are exact. A trace has CPU samples of what they compute if a CPU profile was recorded at the same time: ",
