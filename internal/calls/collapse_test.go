@@ -88,7 +88,7 @@ func TestCollapse(t *testing.T) {
 		{"several stacks", query.CollapseRecursion, "f", "m.f m.a m.f\nm.a\nm.f m.b", "m.f\nm.a\nm.f m.b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, _, err := calls.Apply(stacked(t, tt.in), []query.Step{{Op: tt.op, Arg: tt.rx}}, "")
+			p, _, err := calls.Apply(stacked(t, tt.in), []query.Step{{Op: tt.op, Arg: tt.rx}}, "", false)
 			if err != nil {
 				t.Fatal(err)
 			}

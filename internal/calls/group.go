@@ -110,7 +110,7 @@ func groupByLabel(p *profile.Profile, key string) (*profile.Profile, error) {
 	type set struct{ frame, labels uint32 }
 	sets := make([]set, len(p.LabelSets()))
 	for i, s := range p.LabelSets() {
-		name := "(no " + key + ")"
+		name := withoutLabel(key)
 		if values := labelValues(s, key, unit.Auto); len(values) > 0 {
 			name = strings.Join(values, ",")
 		}
@@ -132,6 +132,9 @@ func groupByLabel(p *profile.Profile, key string) (*profile.Profile, error) {
 	b.Renumber()
 	return b.Profile()
 }
+
+// withoutLabel stands for the value of a label in samples that do not have it.
+func withoutLabel(key string) string { return "(no " + key + ")" }
 
 // modules returns the module of each function: std for the standard library, "" for what is not of Go. Where the file
 // of a function lies tells the module for sure; the rest is deduced.

@@ -126,9 +126,9 @@ func splitKeys(list string) []string {
 }
 
 // labelFrames returns p with label values as frames: of roots above the outermost frame, the first key on top, and
-// of leaves below the innermost, the last key at the bottom. A sample without the label gets an empty frame, so
-// that depths stay comparable. It also reports whether any sample had one of the roots, and of the leaves.
-func labelFrames(p *profile.Profile, roots, leaves []string, showUnit string) (_ *profile.Profile, rooted, leaved bool, _ error) {
+// of leaves below the innermost, the last key at the bottom. A sample without the label gets a frame that says so, and
+// with pprof one without a name, so that depths stay comparable. It also reports whether any sample had one of the roots, and of the leaves.
+func labelFrames(p *profile.Profile, roots, leaves []string, showUnit string, pprof bool) (_ *profile.Profile, rooted, leaved bool, _ error) {
 	if len(roots)+len(leaves) == 0 {
 		return p, false, false, nil
 	}
@@ -163,7 +163,11 @@ func labelFrames(p *profile.Profile, roots, leaves []string, showUnit string) (_
 		for _, k := range slices.Backward(keys) {
 			values := labelValues(sets[set], k, showUnit)
 			*found = *found || len(values) > 0
-			out = append(out, locate(frame{strings.Join(values, ","), k}))
+			value := strings.Join(values, ",")
+			if len(values) == 0 && !pprof {
+				value = withoutLabel(k)
+			}
+			out = append(out, locate(frame{value, k}))
 		}
 		return out
 	}

@@ -17,7 +17,9 @@ import (
 //
 // Each step is a profile to profile function, so that steps can come in any order and prefixes of a list of steps
 // can be cached. Most of them only pick samples or edit tables and cost next to nothing.
-func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Profile, []report.Remark, error) {
+//
+// showUnit is the unit of number labels that become frames. pprof is what query.Query says.
+func Apply(p *profile.Profile, steps []query.Step, showUnit string, pprof bool) (*profile.Profile, []report.Remark, error) {
 	// All regexps are tried first: a typo in the last step should not cost the time of the others.
 	matchers := make([]*regexp.Regexp, len(steps))
 	tags := make([]*tagFilter, len(steps))
@@ -80,7 +82,7 @@ func Apply(p *profile.Profile, steps []query.Step, showUnit string) (*profile.Pr
 				i++
 				leaves = splitKeys(steps[i].Arg)
 			}
-			p, rooted, matched, err = labelFrames(p, roots, leaves, showUnit)
+			p, rooted, matched, err = labelFrames(p, roots, leaves, showUnit, pprof)
 			if s.Op == query.TagRoot && !rooted {
 				remarks = append(remarks, report.Remark{Op: query.TagRoot})
 			}

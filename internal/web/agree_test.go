@@ -81,7 +81,7 @@ func agree(t *testing.T, p *profile.Profile, steps string) {
 	var flame report.FlameJSON
 	answered(t, get(s, h, "/api/flame?min=0"+steps), &flame)
 	var value int64
-	rest, _, err := calls.Apply(p, q.Steps, "")
+	rest, _, err := calls.Apply(p, q.Steps, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		d.in[0].Profile.Write(w)
 		return
 	case "pprof-filtered":
-		p, _, err := calls.Apply(d.in[0].Profile, d.query.Steps, unit.Auto)
+		p, _, err := calls.Apply(d.in[0].Profile, d.query.Steps, unit.Auto, false)
 		if err != nil {
 			fail(w, http.StatusUnprocessableEntity, err, "")
 			return

@@ -151,7 +151,7 @@ func labelFrames(steps []query.Step) []query.Step {
 
 // remarkOn says what there is to know about steps that were applied before a mistake was found.
 func (s *session) remarkOn(cfg config, steps []query.Step) {
-	if _, remarks, err := calls.Apply(s.profile, steps, cmp.Or(cfg.unit, unit.Auto)); err == nil {
+	if _, remarks, err := calls.Apply(s.profile, steps, cmp.Or(cfg.unit, unit.Auto), true); err == nil {
 		s.remark(remarks)
 	}
 }

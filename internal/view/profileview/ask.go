@@ -51,7 +51,7 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		return nil, err
 	}
 	a := &question{rec: in[0], Measure: calls.Measure{Profile: p, Type: k, Mean: q.Mean, Wraps: q.PProf}, query: q, units: calls.NumUnits(p), unit: cmp.Or(q.Unit, unit.Auto)}
-	rest, remarks, err := calls.Apply(p, q.Steps, a.unit)
+	rest, remarks, err := calls.Apply(p, q.Steps, a.unit, q.PProf)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	}
 	s.head, s.headBefore = headOf(after, s.afterType, q), headOf(before, s.beforeType, q)
 	s.head.Unit, s.headBefore.Unit = s.p.SampleTypes[s.after].Unit, s.p.SampleTypes[s.after].Unit
-	rest, remarks, err := calls.Apply(s.p, steps, cmp.Or(q.Unit, unit.Auto))
+	rest, remarks, err := calls.Apply(s.p, steps, cmp.Or(q.Unit, unit.Auto), q.PProf)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func labeled(before, after *profile.Profile, q query.Query) (_, _ *profile.Profi
 		steps []query.Step
 		whose string
 	}{{&after, own, "tag"}, {&before, others, "base-tag"}} {
-		p, remarks, err := calls.Apply(*side.p, side.steps, cmp.Or(q.Unit, unit.Auto))
+		p, remarks, err := calls.Apply(*side.p, side.steps, cmp.Or(q.Unit, unit.Auto), q.PProf)
 		if err != nil {
 			return nil, nil, nil, err
 		}
