@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/source/gosrc"
 )
 
 // A Want is what to open of refs, and how. The zero Want is the default profile of a recording, and the sum of other profiles.
@@ -141,12 +142,25 @@ func (w *Want) profiles(ctx context.Context, refs []string) (*Opened, error) {
 func goVersion(of []*recording.Recording) string {
 	version := ""
 	for i, r := range of {
-		if r.Manifest == nil || r.Manifest.Program == nil || i > 0 && r.Manifest.Program.Go != version {
+		built := builtWith(r)
+		if built == "" || i > 0 && built != version {
 			return ""
 		}
-		version = r.Manifest.Program.Go
+		version = built
 	}
 	return version
+}
+
+// builtWith returns the Go version of a recording. A profile does not have it, but the path of its program names it if that is part of Go, as the
+// compiler is.
+func builtWith(r *recording.Recording) string {
+	if r.Manifest != nil && r.Manifest.Program != nil {
+		return r.Manifest.Program.Go
+	}
+	if r.Profile == nil || len(r.Profile.Mappings) == 0 {
+		return ""
+	}
+	return gosrc.VersionOfTool(filename.Key(r.Profile.Mappings[0].File))
 }
 
 // gather returns the recording of refs with its profile selected, or the sum of several, and the sample type for the metric.

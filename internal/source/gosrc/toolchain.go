@@ -86,8 +86,21 @@ func (s *search) standardFile() (rel string, sure bool) {
 }
 
 // inName finds a version in a recorded name: sdk/go1.22.3/src, golang.org/toolchain@v0.0.1-go1.22.3.linux-amd64/src.
-var inName = pattern(`/(?:toolchain@v0\.0\.1-)?` +
-	`(go[0-9]+\.[0-9]+(?:\.[0-9]+)?(?:(?:rc|beta)[0-9]+)?)(?:\.[a-z0-9]+-[a-z0-9]+)?/src/`)
+var inName = pattern(versioned + `/src/`)
+
+const versioned = `/(?:toolchain@v0\.0\.1-)?` +
+	`(go[0-9]+\.[0-9]+(?:\.[0-9]+)?(?:(?:rc|beta)[0-9]+)?)(?:\.[a-z0-9]+-[a-z0-9]+)?`
+
+// ofTool is inName for the programs that are part of Go: sdk/go1.22.3/bin/gofmt, …/pkg/tool/linux_amd64/compile.
+var ofTool = pattern(versioned + `/(?:bin|pkg/tool/[a-z0-9]+_[a-z0-9]+)/[^/]+$`)
+
+// VersionOfTool returns the version of Go that a program is part of, by its path with slashes, or "".
+func VersionOfTool(program string) string {
+	if m := ofTool().FindStringSubmatch(program); m != nil {
+		return m[1]
+	}
+	return ""
+}
 
 // goVersion returns the version of Go that built the program, in the form go1.22.3, or "".
 func (s *search) goVersion() string {
