@@ -76,7 +76,9 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	if s.Values(goroutines) == nil {
 		goroutines = metricGoroutines
 	}
-	if a, b, ok := courseOf(s, goroutines).grows(); ok && b-a >= grownGoroutines {
+	number := courseOf(s, goroutines)
+	if a, b, ok := number.grows(); ok && b-a >= grownGoroutines {
+		b = max(b, number.last()) // the leaked ones are counted then
 		next := hint.Ask("timeline", rec.Ref).For("when there were how many")
 		if len(rec.Parts[recording.Goroutine]) > 0 {
 			next = list
