@@ -2,11 +2,15 @@ package waits
 
 import (
 	"bytes"
+	"context"
+	"runtime/pprof"
 	"runtime/trace"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
 )
 
 //go:noinline
@@ -76,6 +80,47 @@ func TestWaitingForWork(t *testing.T) {
 	}
 	if blocked["jobs"] >= idle["jobs"] { // it does not wait for work before it has done so twice
 		t.Errorf("a worker waits for work for %d, is blocked for %d", idle["jobs"], blocked["jobs"])
+	}
+}
+
+// TestStartedByCallers holds that a goroutine which runtime/pprof or runtime/trace calls a function in is there for that function, and not for the recording.
+func TestStartedByCallers(t *testing.T) {
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		t.Skip("somebody else records a trace: ", err)
+	}
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go pprof.Do(t.Context(), pprof.Labels("job", "1"), func(context.Context) { byTimer(&wg) })
+	go trace.WithRegion(t.Context(), "job", func() { byTimer(&wg) })
+	wg.Wait()
+	trace.Stop()
+	list, _, err := Kinds(open(t, b.Bytes()), Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	born := map[string]int64{}
+	for _, k := range list {
+		born[k.Kind] += k.Born
+	}
+	const test = "github.com/hone-perf/hone/internal/waits.TestStartedByCallers.func"
+	if born[test+"1"] != 1 || born[test+"2"] != 1 {
+		t.Errorf("kinds of goroutines created: %v, want one each of %s1 and 2", born, test)
+	}
+	tr := open(t, b.Bytes())
+	names := NewNames(tr)
+	slept := 0
+	walk := &Walk{}
+	walk.Span = func(s *Span) {
+		if s.State == exectrace.Waiting && names.Cause(s) == Sleep && strings.HasPrefix(names.Kind(s.Goroutine, s.Stack), test) && !names.OfRuntime(s.Goroutine, s.Stack) {
+			slept++
+		}
+	}
+	if err := walk.Run(tr); err != nil {
+		t.Fatal(err)
+	}
+	if slept != 2 {
+		t.Errorf("%d sleeps of the program, want one of each goroutine", slept)
 	}
 }
 

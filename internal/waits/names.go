@@ -205,11 +205,19 @@ func wraps(name string) bool {
 		return true
 	}
 	switch name {
+	case labeled, region:
+		return true
 	case "sync.(*WaitGroup).Go.func1", "golang.org/x/sync/errgroup.(*Group).Go.func1", "golang.org/x/sync/errgroup.(*Group).TryGo.func1", "runtime.main", "runtime.corostart", "time.goFunc":
 		return true
 	}
 	return false
 }
+
+// These call a function for the goroutine that they are started in: go pprof.Do(ctx, labels, work) is there for work.
+const (
+	labeled = "runtime/pprof.Do"
+	region  = "runtime/trace.WithRegion"
+)
 
 // function leaves out of a name what says nothing.
 func function(name string) string {
@@ -377,7 +385,7 @@ func (n *Names) kindOf(g *Goroutine, s exectrace.Stack) (kind uint32, sure bool)
 		return start.kind, true
 	}
 	for _, c := range [...]*calls{n.of(s), start} {
-		if c.root != "" && len(c.frames) > 1 && (!c.only || !waiter(c.root)) {
+		if c.root != "" && len(c.frames) > 1 && (!c.only || !waiter(c.root) && !records(c.root)) {
 			return c.kind, true
 		}
 	}
@@ -394,7 +402,18 @@ func nameless(t *exectrace.Trace) bool { return t.Version >= 22 && t.Stacks() ==
 // IsRuntime reports whether a kind of goroutines belongs to the runtime, or to the recording of the trace.
 // Those of which nothing is known are the runtime's: others have a stack when they are created, when they wait, or when the trace begins.
 func IsRuntime(kind string) bool {
-	return kind == "" || kind != "runtime.main" && (strings.HasPrefix(kind, "runtime.") || strings.HasPrefix(kind, "runtime/trace.") || strings.HasPrefix(kind, "runtime/pprof."))
+	switch kind {
+	case "":
+		return true
+	case "runtime.main", labeled, region: // of the program, though no stack says for which function
+		return false
+	}
+	return strings.HasPrefix(kind, "runtime.") || records(kind)
+}
+
+// records reports whether a function is of a package that records profiles or traces.
+func records(name string) bool {
+	return strings.HasPrefix(name, "runtime/trace.") || strings.HasPrefix(name, "runtime/pprof.")
 }
 
 // A Cause is what a goroutine waits for, as users know it.

@@ -227,6 +227,8 @@ func TestNames(t *testing.T) {
 		{"main waits for results", stack("runtime.chanrecv1", "main.main", "runtime.main"), "main.main", "", false, NoPhase},
 		{"wrapped", stack("runtime.chansend1", "main.send", "main.fill", "sync.(*WaitGroup).Go.func1"), "main.fill", "", false, NoPhase},
 		{"go with arguments", stack("main.f", "main.start.gowrap2"), "main.f", "", false, NoPhase},
+		{"labeled", stack("runtime.chanrecv2", "main.start.func1", "runtime/pprof.Do"), "main.start.func1", "", true, NoPhase},
+		{"region", stack("main.f", "main.start.func1", "runtime/trace.WithRegion", "main.start.gowrap1"), "main.start.func1", "", false, NoPhase},
 		{"HTTP/2", stack("main.page", "net/http.HandlerFunc.ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*http2serverConn).runHandler"),
 			"net/http.(*http2serverConn).runHandler", "main.page", false, OwnGoroutine},
 		{"gin", stack(append([]string{"time.Sleep", "main.get", "github.com/gin-gonic/gin.(*Context).Next", "main.logged.func1", "github.com/gin-gonic/gin.(*Context).Next", "github.com/gin-gonic/gin.(*Engine).ServeHTTP"},
@@ -246,6 +248,15 @@ func TestNames(t *testing.T) {
 				t.Errorf("root %q, handler %q, idle %t, phase %d; want %q, %q, %t, %d", c.root, c.handler.Name, c.idle || c.loop, c.phase, test.root, test.handler, test.idle, test.phase)
 			}
 		})
+	}
+}
+
+func TestIsRuntime(t *testing.T) {
+	for kind, want := range map[string]bool{"": true, "runtime.bgsweep": true, "runtime.main": false, "main.main": false, "runtime/pprof.profileWriter": true,
+		"runtime/trace.(*traceMultiplexer).startLocked.func1": true, "runtime/pprof.Do": false, "runtime/trace.WithRegion": false} {
+		if got := IsRuntime(kind); got != want {
+			t.Errorf("IsRuntime(%q) = %t, want %t", kind, got, want)
+		}
 	}
 }
 
