@@ -83,12 +83,17 @@ func (r *Remark) Written() Place {
 	return r.Place
 }
 
-// OnHeap reports whether the remark is about an allocation.
-func (r *Remark) OnHeap() bool { return r.Kind == Moved || r.Kind == Heap && !r.isLiteral() }
+// OnHeap reports whether the remark is about an allocation. The compiler says of every value that an interface holds that it goes to the heap,
+// also where the interface points to memory that the program has anyway.
+func (r *Remark) OnHeap() bool {
+	return r.Kind == Moved || r.Kind == Heap && r.Makes != Nothing && !r.isLiteral()
+}
 
-// isLiteral reports whether the remark is about a string or a number that is written in the code. The compiler says of one that an
-// interface holds that it goes to the heap, but puts it into memory that is read only.
+// isLiteral reports whether the remark is about a string, a number or a bool that is written in the code: it is in memory that is read only.
 func (r *Remark) isLiteral() bool {
+	if r.What == "true" || r.What == "false" {
+		return true
+	}
 	if _, err := strconv.Unquote(r.What); err == nil {
 		return true
 	}

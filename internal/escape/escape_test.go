@@ -2,6 +2,10 @@ package escape
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io"
 	"os"
 	"path/filepath"
@@ -227,9 +231,72 @@ func BenchmarkReadLog(b *testing.B) {
 
 // The compiler says of a literal that is put into an interface that it escapes, but allocates nothing for it.
 func TestLiteralsAreNotOnTheHeap(t *testing.T) {
-	for what, want := range map[string]bool{`"a + b"`: false, "12": false, "x": true, `"a" + s`: true, "string(b)": true, "": true} {
+	for what, want := range map[string]bool{`"a + b"`: false, "12": false, "x": true, `"a" + s`: true, "string(b)": true, "": true, "false": false, "true": false, "truth": true} {
 		if got := (&Remark{Kind: Heap, What: what}).OnHeap(); got != want {
 			t.Errorf("%q is on the heap: %v", what, got)
+		}
+	}
+}
+
+// The compiler also says it of values that need no memory of their own in an interface, which their types tell.
+func TestInterfacesWithoutMemory(t *testing.T) {
+	const text = `package p
+
+type pair struct{ a, b int8 }
+
+const large = 70000
+
+func f[E ~uint8 | ~int8, A any](b byte, ok bool, n, m int, s string, e struct{}, z [0]int, p pair, t E, a A) {
+	use(b)
+	use(ok)
+	use(e)
+	use(z)
+	use(large)
+	use(large + 1)
+	use(n == m)
+	use(int8(n))
+	use(any(b))
+	use(p.a)
+	use(t)
+	use(n)
+	use(n + m)
+	use(s)
+	use(p)
+	use(a)
+	use(uint16(n))
+}
+
+func use(any) {}
+`
+	onHeap := []string{"n", "n + m", "s", "p", "a", "uint16(n)"}
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "p.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	if _, err := new(types.Config).Check("p", set, []*ast.File{file}, info); err != nil {
+		t.Fatal(err)
+	}
+	log := &Log{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || types.ExprString(call.Fun) != "use" {
+			return true
+		}
+		arg := call.Args[0]
+		at, what := set.Position(compiledAt(arg)), types.ExprString(arg)
+		log.Remarks = append(log.Remarks, Remark{Kind: Heap, Place: Place{"p.go", at.Line, at.Column}, What: what,
+			Flow: []Flow{{To: "{heap}", From: "{storage for " + what + "}", How: []Note{{Expr: what, Why: "spill"}}}}})
+		return true
+	})
+	if len(log.Remarks) != 17 {
+		t.Fatalf("%d remarks, want 17", len(log.Remarks))
+	}
+	log.Learn(set, []*ast.File{file}, info)
+	for _, r := range log.Remarks {
+		if got, want := r.OnHeap(), slices.Contains(onHeap, r.What); got != want {
+			t.Errorf("%s is on the heap: %t, want %t (it makes %q)", r.What, got, want, r.Makes)
 		}
 	}
 }

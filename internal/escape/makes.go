@@ -19,6 +19,7 @@ const (
 	Sum     Makes = "sum"          // a string put together of others
 	Bound   Makes = "method value" // a function that holds its receiver
 	Value   Makes = "value"        // what make, new, append or a literal allocates
+	Nothing Makes = "nothing"      // an interface points to memory that the program has anyway: see preset
 	Unclear Makes = ""             // nobody looked at the types, and the text alone does not say
 )
 
@@ -85,7 +86,9 @@ func (l *Log) Learn(set *token.FileSet, files []*ast.File, info *types.Info) {
 			at := set.Position(compiledAt(e))
 			for _, r := range about[line{f, at.Line}] {
 				if column := r.Written().Column; r.Makes == Unclear && reaches(set, e, at.Column, column, r.What) {
-					r.Makes = makes(info, e, column > at.Column)
+					if r.Makes = makes(info, e, column > at.Column); r.Makes == Box && preset(info, e) {
+						r.Makes = Nothing
+					}
 				}
 			}
 			return true
@@ -171,6 +174,48 @@ func makes(info *types.Info, e ast.Expr, inside bool) Makes {
 		return Value
 	}
 	return Box
+}
+
+// preset reports whether the value of an expression needs no new memory when an interface holds it. Constants are in memory that is read only, the
+// runtime has one of each value of a byte, and all values without a size share an address.
+func preset(info *types.Info, e ast.Expr) bool {
+	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && info.Types[call.Fun].IsType() && types.IsInterface(info.TypeOf(call)) {
+		e = call.Args[0] // any(b): what the interface holds
+	}
+	t := info.TypeOf(e)
+	return info.Types[e].Value != nil || t != nil && (isByte(t) || sizeless(t))
+}
+
+func isByte(t types.Type) bool {
+	return every(t, func(t types.Type) bool {
+		b, ok := t.Underlying().(*types.Basic)
+		if !ok {
+			return false
+		}
+		switch b.Kind() {
+		case types.Bool, types.UntypedBool, types.Int8, types.Uint8:
+			return true
+		}
+		return false
+	})
+}
+
+// sizeless reports whether values of a type have no size.
+func sizeless(t types.Type) bool {
+	return every(t, func(t types.Type) bool {
+		switch u := t.Underlying().(type) {
+		case *types.Array:
+			return u.Len() == 0 || sizeless(u.Elem())
+		case *types.Struct:
+			for f := range u.Fields() {
+				if !sizeless(f.Type()) {
+					return false
+				}
+			}
+			return true
+		}
+		return false
+	})
 }
 
 // makesText reports whether a conversion between two types makes a new string, or new bytes or runes.

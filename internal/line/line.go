@@ -191,6 +191,9 @@ func story(log *escape.Log, file string, n int) report.LineStory {
 	for _, r := range log.At(file, n) {
 		switch r.Kind {
 		case escape.Heap, escape.Moved:
+			if !r.OnHeap() {
+				continue
+			}
 			l.Heap = append(l.Heap, report.HeapStory{Story: r.Story(), At: r.Place, Through: r.Through})
 		case escape.Stack:
 			if !slices.Contains(l.Stays, r.What) && r.What != "... argument" {
