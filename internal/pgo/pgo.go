@@ -402,7 +402,7 @@ func (t *trimmed) location(p *profile.Profile, l *profile.Location, role byte) u
 	lines := make([]profile.Line, len(l.Lines))
 	for i, line := range l.Lines {
 		f := &p.Functions[line.Function]
-		lines[i] = profile.Line{Function: t.function(function{f.Name, f.StartLine}), Line: line.Line}
+		lines[i] = profile.Line{Function: t.function(function{linked(f), f.StartLine}), Line: line.Line}
 	}
 	recursive := func(l profile.Line) bool { return l.Function == lines[0].Function }
 	if role == leaf && len(lines) > 0 && !slices.ContainsFunc(lines[1:], recursive) { // an inlined function that calls itself is told apart by lines
@@ -421,6 +421,10 @@ func (t *trimmed) location(p *profile.Profile, l *profile.Location, role byte) u
 	}
 	return at
 }
+
+// linked is the name that the compiler knows a function by. The name to show may be shorter: what shortens the names of C++ also takes the
+// parentheses out of go.shape.interface { Len() int }.
+func linked(f *profile.Function) string { return cmp.Or(f.SystemName, f.Name) }
 
 func (t *trimmed) function(f function) uint32 {
 	at, ok := t.functions[f]

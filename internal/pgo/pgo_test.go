@@ -178,6 +178,29 @@ func program(callee string, samples int64, took time.Duration) *profile.Profile 
 	return p
 }
 
+// The compiler finds a function by the name of its symbol, whatever is shown of it.
+func TestNamesOfSymbols(t *testing.T) {
+	const symbol = "main.TypeAssert[go.shape.interface { MarshalJSON() ([]uint8, error) }]"
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "samples", Unit: "count"}}})
+	b.Functions = []profile.Function{
+		{Name: "main.TypeAssert[go.shape.interface { MarshalJSON  }]", SystemName: symbol, StartLine: 10},
+		{Name: "main.main", StartLine: 1},
+	}
+	for f := range b.Functions {
+		b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Address: uint64(0x1000 + f), Lines: []profile.Line{{Function: uint32(f), Line: int64(12 - 9*f)}}})
+	}
+	b.Add([]uint32{0, 1}, 0, []int64{7})
+	b.Renumber()
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, _ := trim(t, p)
+	if calls := Calls(small); len(calls) != 1 || calls[0].Callee != symbol || calls[0].Caller != "main.main" {
+		t.Errorf("%+v, want a call of %s", calls, symbol)
+	}
+}
+
 func TestWeights(t *testing.T) {
 	large, small := program("main.large", 9000, 30*time.Second), program("main.small", 500, 10*time.Second) // 3 cores and half a core
 	tests := []struct {
