@@ -21,6 +21,7 @@ const (
 // allocates nothing once its buffers have grown.
 type answer struct {
 	head    bool // the request was HEAD
+	old     bool // requests are HTTP/1.0
 	maxBody int64
 	expect  []byte // the body that is expected, nil for any
 
@@ -97,9 +98,10 @@ func (a *answer) reset(head bool, expect []byte) {
 // started reports whether anything of the answer was read.
 func (a *answer) started() bool { return a.Header > 0 }
 
-// reusable reports whether another request may be sent on the connection, now that the answer is complete.
+// reusable reports whether another request may be sent on the connection, now that the answer is complete. A server of HTTP/1.1 answers HTTP/1.0 as
+// HTTP/1.1, and closes the connection unless it says that it keeps it.
 func (a *answer) reusable() bool {
-	return a.state == done && !a.close && (!a.Major10 || a.keepAlive)
+	return a.state == done && !a.close && (a.keepAlive || !a.Major10 && !a.old)
 }
 
 // read takes b, the next piece, and reports whether the answer is complete with it. There must be nothing behind the end:

@@ -17,6 +17,7 @@ func TestAnswer(t *testing.T) {
 		head       bool
 		status     int
 		body       int64
+		old        bool // the request was HTTP/1.0
 		reuse      bool
 		err        error // nil is a whole answer
 		ends       bool  // it is complete only when the connection is closed
@@ -28,6 +29,8 @@ func TestAnswer(t *testing.T) {
 		{name: "case", text: "HTTP/1.1 200 OK\r\ncOnTent-lENGTH:2\r\nCONNECTION:  Close\t\r\n\r\nhi", status: 200, body: 2},
 		{name: "1.0", text: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: 2},
 		{name: "1.0 kept", text: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: foo, Keep-Alive\r\n\r\nhi", status: 200, body: 2, reuse: true},
+		{name: "1.1 to 1.0", old: true, text: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: 2},
+		{name: "1.1 to 1.0 kept", old: true, text: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi", status: 200, body: 2, reuse: true},
 		{name: "same lengths", text: "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: 2, reuse: true},
 		{name: "chunked", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n00A\r\n0123456789\r\n0\r\n\r\n", status: 200, body: 15, reuse: true},
 		{name: "extensions and trailers", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n2;a=b;c=\"d\"\r\nhi\r\n0;x\r\nA: b\r\nC: d\r\n\r\n", status: 200, body: 2, reuse: true},
@@ -97,7 +100,7 @@ func TestAnswer(t *testing.T) {
 			if piece > len(test.text) || piece < 100 && len(test.text) > 100_000 {
 				continue
 			}
-			a := &answer{}
+			a := &answer{old: test.old}
 			a.reset(test.head, nil)
 			complete, err := inPieces(a, test.text, piece)
 			if err == nil && !complete {

@@ -212,6 +212,11 @@ func TestConnections(t *testing.T) {
 		if last := s.Last(); !strings.HasPrefix(last, "GET /200 HTTP/1.0\r\n") || !strings.Contains(last, "Connection: Keep-Alive\r\n") {
 			t.Errorf("sent %q", last)
 		}
+		closes := e.plan(t, s.URL+"/unsaid")
+		closes.Number, closes.Conns, closes.HTTP10 = 100, 4, true
+		if l := mustRun(t, closes); l.Opened != 100 || l.Good != 100 {
+			t.Errorf("HTTP/1.0, closed without a word: %d connections, %d good, want 100", l.Opened, l.Good)
+		}
 	})
 }
 

@@ -107,7 +107,7 @@ func newLoop(r *run, i int) (*loop, error) {
 	for j := range l.sockets {
 		s := &l.sockets[j]
 		s.fd = -1
-		s.answer.maxBody = r.plan.MaxBody
+		s.answer.maxBody, s.answer.old = r.plan.MaxBody, r.plan.HTTP10
 		l.free = append(l.free, int32(n-1-j)) // the first is taken first
 	}
 	l.setTarget(r.where.addr)

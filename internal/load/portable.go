@@ -30,7 +30,7 @@ func (r *run) portable(ctx context.Context) error {
 	secure := r.secureConfig()
 	r.workers(func(i int, t *tally) {
 		c := &client{r: r, t: t, number: i, secure: secure, buf: make([]byte, readBuffer)}
-		c.answer.maxBody = r.plan.MaxBody
+		c.answer.maxBody, c.answer.old = r.plan.MaxBody, r.plan.HTTP10
 		stop := context.AfterFunc(ctx, c.cut)
 		defer stop()
 		defer c.drop()

@@ -333,6 +333,13 @@ func (c *call) answer(what string) bool {
 			c.write("x")
 		}
 		return false
+	case "unsaid": // closed without a word, as HTTP/1.0 allows
+		c.did("200", 2)
+		c.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+		return false
+	case "spaces":
+		c.did("200", 2)
+		return c.write("HTTP/1.1 200 OK\r\nServer:  spaces/1.0\r\nContent-Length: 2\r\n\r\nhi") && c.keep
 	case "sleep":
 		c.s.pause(time.Duration(min(max(number, 0), 60_000)) * time.Millisecond)
 		return c.plain("200", 200, "", "hi")
