@@ -279,7 +279,7 @@ func (s *server) check(is kind, value string) (string, error) {
 // looks are the views that are tools. The others are for files, pictures and people.
 var looks = []string{
 	"top", "list", "peek", "flame", "flamechart", "search", "tags", "diff", "goroutines", "mem", "gc",
-	"trace", "waits", "requests", "request", "blame", "idle",
+	"trace", "waits", "requests", "request", "blame", "idle", "kinds", "timeline",
 }
 
 // lookKeys are the settings of views that are inputs of their tools.
