@@ -107,7 +107,7 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long each benchmark may take (default 20s)")
-	flags.StringVar(&f.within, "within", "", "ignore changes below `SHARE`, such as 2% (default: the smallest change that this machine can resolve, at least 1%)")
+	flags.StringVar(&f.within, "within", "", "count only changes that are surely larger than `SHARE`, such as 2% (default: all that this machine can resolve, from 1%)")
 	flags.Float64Var(&f.alpha, "alpha", stat.DefaultAlpha, "accept the chance `P` of a false verdict, for each benchmark")
 	flags.StringVar(&f.how, "how", "", "run every benchmark this `WAY`: duet (both sides on one core) or alternate (in turns)")
 	flags.IntVar(&f.layouts, "layouts", 1, "link each side `N` times with the functions in different orders, because code layout alone changes times")
@@ -142,6 +142,9 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 	}
 	if err := f.check(args); err != nil {
 		return err
+	}
+	if f.within != "" && !runs(f, args) {
+		return usagef("", "--within is for running benchmarks, but %s already has results", args[0])
 	}
 	set := f.settings.given()
 	if set != "" && !runs(f, args) {
@@ -253,6 +256,7 @@ func (f *compareFlags) options(dir string, build, test []string) (duel.Options, 
 	opt.Dir = dir
 	if f.within != "" {
 		var err error
+		opt.Plan.Surely = true
 		if opt.Plan.Within, err = shareOf(f.within); err != nil {
 			return opt, usagef("for example: --within=2%", "--within=%s: want a share above 0 and below 100%%", f.within)
 		}

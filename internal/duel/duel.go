@@ -147,7 +147,7 @@ func Run(ctx context.Context, opt Options) (*recording.Duel, error) {
 	d.courts = courts(d.rand)
 	d.out = &recording.Duel{
 		Old: opt.Old.DuelSide, New: opt.New.DuelSide,
-		Alpha: cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), Within: opt.Plan.Within, Notes: slices.Clone(opt.Notes),
+		Alpha: cmp.Or(opt.Plan.Alpha, stat.DefaultAlpha), Within: opt.Plan.Within, Surely: opt.Plan.Surely, Notes: slices.Clone(opt.Notes),
 	}
 	if opt.Count {
 		var err error

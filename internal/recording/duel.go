@@ -23,6 +23,7 @@ type Duel struct {
 	New        DuelSide        `json:"new"`
 	Alpha      float64         `json:"alpha"`                // probability of a wrong verdict in a row
 	Within     float64         `json:"within"`               // smaller changes count as none
+	Surely     bool            `json:"surely,omitempty"`     // the user set Within: a change has to be surely larger
 	Spread     float64         `json:"spread,omitempty"`     // of the logarithm of the ratio of identical programs
 	SpreadOf   int             `json:"spread_of,omitempty"`  // pairs
 	BuiltOnce  bool            `json:"built_once,omitempty"` // both sides are one program that runs with different settings

@@ -18,6 +18,7 @@ type Compare struct {
 	Paired     bool            `json:"paired"`                // old and new ran side by side
 	Alpha      float64         `json:"alpha"`                 // chance of a false verdict in a row
 	Within     float64         `json:"within"`                // changes below this share count as none
+	Surely     bool            `json:"surely,omitempty"`      // the user set Within: changes that are not surely larger do not count
 	BuiltOnce  bool            `json:"built_once,omitempty"`  // both sides are one program, run with different settings
 	Noise      float64         `json:"noise,omitempty"`       // difference between runs of the same program, as a share
 	NoisePairs int             `json:"noise_pairs,omitempty"` // number of pairs behind Noise
@@ -258,9 +259,13 @@ func (c *Compare) heading() []Phrase {
 	if !c.Paired && slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return !r.Exact }) {
 		lines = append(lines, Phrase{fmt.Sprintf("old and new are medians, and change is the middle of the ratios of each new value to each old one; changes below %s count as none", unit.Share(c.Within))})
 	}
+	counts := fmt.Sprintf("many pairs together show changes down to %s, and smaller ones count as none", unit.Share(c.Within))
+	if c.Surely {
+		counts = fmt.Sprintf("only changes that are surely larger than %s count", unit.Share(c.Within))
+	}
 	if c.Paired && c.NoisePairs > 0 {
-		lines = append(lines, Phrase{fmt.Sprintf("single runs of the same program differ by %s here (%d pairs); many pairs together show changes down to %s, and smaller ones count as none; at most %s of verdicts are false",
-			unit.Share(c.Noise), c.NoisePairs, unit.Share(c.Within), unit.Share(c.Alpha))})
+		lines = append(lines, Phrase{fmt.Sprintf("single runs of the same program differ by %s here (%d pairs); %s; at most %s of verdicts are false",
+			unit.Share(c.Noise), c.NoisePairs, counts, unit.Share(c.Alpha))})
 	}
 	return lines
 }

@@ -15,4 +15,11 @@ func TestNoiseLineTellsSingleRunsFromMany(t *testing.T) {
 	if strings.TrimSpace(got) != want {
 		t.Errorf("the line says %q; want %q", got, want)
 	}
+	c.Surely, c.Within = true, 0.07
+	lines = c.heading()
+	got = fmt.Sprint(lines[len(lines)-1]...)
+	want = "single runs of the same program differ by 1.1% here (6 pairs); only changes that are surely larger than 7% count; at most 1% of verdicts are false"
+	if strings.TrimSpace(got) != want {
+		t.Errorf("the line says %q; want %q", got, want)
+	}
 }

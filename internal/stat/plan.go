@@ -8,6 +8,7 @@ import "math"
 type Plan struct {
 	Alpha  float64 // the zero Plan uses 0.01
 	Within float64 // a change below this share counts as none: 0.01 is 1 %. 0 is that.
+	Surely bool    // call a change only if it is surely beyond Within, not only if it is surely not zero and measured beyond
 	Looks  []int   // after so many pairs; nil is 9, 13, 19, 28, 41 and 60
 }
 
@@ -62,11 +63,10 @@ func (p Plan) Fewest() int { return p.resolve().Looks[0] }
 func confirmed(n int) int { return n + (n+1)/2 }
 
 // Judge follows a trial: ds are the logarithms of new/old of its pairs in the order in which they were measured. When more
-// are needed to decide, want says how many in all. A change is called when the interval leaves zero out, and as many pairs
-// again as half of those before confirm it by themselves.
+// are needed to decide, want says how many in all. A change is called when Verdict sees one, and as many pairs again as half of
+// those before confirm it by themselves.
 func (p Plan) Judge(ds []float64) (c Comparison, want int) {
 	p = p.resolve()
-	within := math.Log1p(p.Within)
 	from := 0
 	for _, n := range p.Looks {
 		if n < from {
@@ -75,46 +75,62 @@ func (p Plan) Judge(ds []float64) (c Comparison, want int) {
 		if len(ds) < n {
 			return p.comparison(ds, Undecided), n
 		}
-		_, lo, hi := Middle(ds[:n], p.Level())
-		if -within < lo && hi < within {
+		v := p.Verdict(Middle(ds[:n], p.Level()))
+		switch v {
+		case Same:
 			return p.comparison(ds[:n], Same), 0
-		}
-		if lo <= 0 && 0 <= hi {
+		case Undecided:
 			continue
 		}
 		m := confirmed(n)
 		if len(ds) < m {
 			return p.comparison(ds, Undecided), m
 		}
-		fresh, verdict := signedRankAbove(ds[n:m]), Higher
-		if hi < 0 {
-			fresh, verdict = signedRankAbove(negated(ds[n:m])), Lower
-		}
-		switch _, lo, hi := Middle(ds[:m], p.Level()); {
-		case -within < lo && hi < within:
-			return p.comparison(ds[:m], Same), 0
-		case fresh <= freshAlpha && (lo > 0 || hi < 0):
-			return p.comparison(ds[:m], verdict), 0
+		switch all := p.Verdict(Middle(ds[:m], p.Level())); {
+		case all == Same, all == v && p.confirms(ds[n:m], v):
+			return p.comparison(ds[:m], all), 0
 		}
 		from = m
 	}
 	return p.comparison(ds, Undecided), 0
 }
 
+// Verdict says what a change in an interval shows. All three are logarithms of new/old.
+func (p Plan) Verdict(mid, lo, hi float64) Verdict {
+	p = p.resolve()
+	within, limit := math.Log1p(p.Within), p.limit()
+	switch {
+	case -within < lo && hi < within:
+		return Same
+	case lo > limit && mid >= within:
+		return Higher
+	case hi < -limit && mid <= -within:
+		return Lower
+	}
+	return Undecided
+}
+
+// limit is the logarithm of the largest change that is ruled out when one is called.
+func (p Plan) limit() float64 {
+	if p.Surely {
+		return math.Log1p(p.Within)
+	}
+	return 0
+}
+
+// confirms reports whether fresh pairs show by themselves what was seen before them.
+func (p Plan) confirms(fresh []float64, v Verdict) bool {
+	if v == Lower {
+		fresh = negated(fresh)
+	}
+	return signedRankAbove(shifted(fresh, -p.limit())) <= freshAlpha
+}
+
 // Conclude judges a trial for which there is no more time. That must not depend on what its pairs show.
 func (p Plan) Conclude(ds []float64) Comparison {
 	c, want := p.Judge(ds)
-	if want == 0 {
-		return c
-	}
-	within := p.resolve().Within
-	switch {
-	case 1/(1+within) < c.Lo && c.Hi < 1+within:
-		c.Verdict = Same
-	case c.Lo > 1:
-		c.Verdict = Higher
-	case c.Hi < 1:
-		c.Verdict = Lower
+	if want > 0 {
+		c = p.comparison(ds, p.Verdict(Middle(ds, p.Level())))
 	}
 	return c
 }
@@ -125,8 +141,21 @@ func (p Plan) comparison(ds []float64, v Verdict) Comparison {
 	mid, lo, hi := Middle(ds, p.Level())
 	return Comparison{
 		Ratio: math.Exp(mid), Lo: math.Exp(lo), Hi: math.Exp(hi),
-		P: p.corrected(SignedRank(ds), v), N: len(ds), Verdict: v,
+		P: p.corrected(p.chance(ds, mid), v), N: len(ds), Verdict: v,
 	}
+}
+
+// chance returns how often pairs with that middle would show as much as ds do if the change were none, or, with Surely, not beyond Within.
+func (p Plan) chance(ds []float64, mid float64) float64 {
+	switch limit := p.limit(); {
+	case mid > limit:
+		return SignedRank(shifted(ds, -limit))
+	case mid < -limit:
+		return SignedRank(shifted(ds, limit))
+	case limit > 0:
+		return 1
+	}
+	return SignedRank(ds)
 }
 
 // Resolution returns the smallest change that a trial can tell from none when pairs spread by so much around their middle:
@@ -140,6 +169,14 @@ func (p Plan) Resolution(spread float64) float64 {
 
 // quantile returns the value that a standard normal variable stays below with chance p.
 func quantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+
+func shifted(ds []float64, by float64) []float64 {
+	out := make([]float64, len(ds))
+	for i, d := range ds {
+		out[i] = d + by
+	}
+	return out
+}
 
 func negated(ds []float64) []float64 {
 	out := make([]float64, len(ds))

@@ -181,6 +181,63 @@ func TestPower(t *testing.T) {
 	}
 }
 
+// Changes below the threshold count as none: what is called was measured beyond it, and with Surely, it is beyond it.
+func TestWithin(t *testing.T) {
+	around := func(change float64) []float64 {
+		ds := make([]float64, 90)
+		for i := range ds {
+			ds[i] = math.Log1p(change) + 0.002*float64(1+i/2%5)*float64(1-2*(i%2))
+		}
+		return ds
+	}
+	for _, tt := range []struct {
+		change, within float64
+		surely         bool
+		want           Verdict
+	}{
+		{0.05, 0.07, true, Same},
+		{0.07, 0.07, true, Undecided},
+		{-0.066, 0.07, true, Undecided},
+		{0.08, 0.07, true, Higher},
+		{-0.08, 0.07, true, Lower},
+		{0.012, 0.01, false, Higher},
+		{-0.012, 0.01, false, Lower},
+		{0.011, 0.01, true, Undecided},
+		{0.009, 0.01, false, Undecided},
+		{-0.009, 0.01, false, Undecided},
+		{0.001, 0.01, false, Same},
+	} {
+		p := Plan{Within: tt.within, Surely: tt.surely}
+		c := p.Conclude(around(tt.change))
+		if c.Verdict != tt.want || c.Verdict.Changed() && c.P > DefaultAlpha || tt.surely && c.Verdict == Same && c.P < 1 {
+			t.Errorf("%+v: %+v", tt, c)
+		}
+	}
+}
+
+// With Surely, a change that is as large as the threshold is called as rarely as promised.
+func TestFalseCallsWithin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates thousands of trials")
+	}
+	for name, noise := range noises {
+		const alpha, trials, within = 0.1, 600.0, 0.03
+		r := rand.New(rand.NewPCG(13, 14))
+		wrong := 0
+		for i := range int(trials) {
+			sign := float64(1 - 2*(i%2))
+			if trial(Plan{Alpha: alpha, Within: within, Surely: true}, r, noise, sign*math.Log1p(within), true).Verdict.Changed() {
+				wrong++
+			}
+		}
+		most := alpha*trials + 3*math.Sqrt(alpha*trials)
+		t.Logf("%s: %d of %v called a change", name, wrong, trials)
+		if float64(wrong) > most {
+			t.Errorf("%s: %d of %v trials called a change, at most %.0f were promised", name, wrong, trials, most)
+		}
+	}
+}
+
 // The interval holds the truth as often as it says, wherever the trial ended.
 func TestCoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))

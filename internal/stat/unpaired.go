@@ -30,7 +30,8 @@ func Unpaired(olds, news []float64, within float64) Comparison {
 	} else {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d and %d measurements are too few to tell a change from noise; 6 of each are enough", len(a), len(b)))
 	}
-	c.Ratio, c.Lo, c.Hi = math.Exp(median(diffs)), math.Exp(lo), math.Exp(hi)
+	mid := median(diffs)
+	c.Ratio, c.Lo, c.Hi = math.Exp(mid), math.Exp(lo), math.Exp(hi)
 	if r, err := stats.MannWhitneyUTest(a, b, stats.LocationDiffers); err == nil {
 		c.P = r.P
 	} // all equal: 1
@@ -38,9 +39,9 @@ func Unpaired(olds, news []float64, within float64) Comparison {
 	switch {
 	case -limit < lo && hi < limit:
 		c.Verdict = Same
-	case c.P < UnpairedAlpha && lo > 0:
+	case c.P < UnpairedAlpha && lo > 0 && mid >= limit:
 		c.Verdict = Higher
-	case c.P < UnpairedAlpha && hi < 0:
+	case c.P < UnpairedAlpha && hi < 0 && mid <= -limit:
 		c.Verdict = Lower
 	}
 	return c

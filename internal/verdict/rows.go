@@ -46,7 +46,7 @@ func unitsOf(b *recording.DuelBenchmark) []string {
 }
 
 // countRow judges numbers of instructions. They are nearly the same each time, so what was seen is what there is.
-func countRow(b *recording.DuelBenchmark, within float64) report.CompareRow {
+func countRow(b *recording.DuelBenchmark, plan stat.Plan) report.CompareRow {
 	var olds, news []float64
 	for _, p := range b.Counts {
 		olds, news = append(olds, p.Old[recording.Instructions]), append(news, p.New[recording.Instructions])
@@ -56,14 +56,10 @@ func countRow(b *recording.DuelBenchmark, within float64) report.CompareRow {
 	switch {
 	case slices.Min(olds) <= 0 || slices.Min(news) <= 0: // less than chance adds and takes
 		c.Lo, c.Hi = 0, math.Inf(1)
-	case c.Lo > 1/(1+within) && c.Hi < 1+within:
-		c.Verdict = stat.Same
-	case c.Lo > 1:
-		c.Verdict = stat.Higher
-	case c.Hi < 1:
-		c.Verdict = stat.Lower
+	default:
+		c.Verdict = plan.Verdict(math.Log(c.Ratio), math.Log(c.Lo), math.Log(c.Hi))
 	}
-	r := rowOf(Unit{report.Instructions, recording.Instructions, 1, -1, "more", "fewer"}, old, new, within, c)
+	r := rowOf(Unit{report.Instructions, recording.Instructions, 1, -1, "more", "fewer"}, old, new, plan.Within, c)
 	r.Pkg, r.Name, r.How, r.P = b.Pkg, b.Name, b.How, nil
 	return r
 }
@@ -121,14 +117,15 @@ func duelRow(b *recording.DuelBenchmark, unit string, dim Unit, plan stat.Plan) 
 		ds = append(ds, math.Log(new/old))
 	}
 	c, exact := stat.Exactly(olds, news)
-	if !exact {
-		switch {
-		case positive:
-			c = plan.Conclude(ds)
-		default:
-			if c = stat.Apart(olds, news); !c.Verdict.Changed() {
-				c.Warnings = append(c.Warnings, "zeros among nonzero values of "+unit+" have no ratio")
-			}
+	switch {
+	case exact && plan.Surely && math.Abs(math.Log(c.Ratio)) <= math.Log1p(plan.Within):
+		c.Verdict = stat.Same // as far as it counts for the user
+	case exact:
+	case positive:
+		c = plan.Conclude(ds)
+	default:
+		if c = stat.Apart(olds, news); !c.Verdict.Changed() {
+			c.Warnings = append(c.Warnings, "zeros among nonzero values of "+unit+" have no ratio")
 		}
 	}
 	few := b.Stop == "clear" && c.Verdict == stat.Undecided && stat.Clear(ds) != stat.Undecided
@@ -171,7 +168,7 @@ func rowOf(d Unit, old, new, within float64, c stat.Comparison) report.CompareRo
 	r.Verdict, r.Words = string(c.Verdict), string(c.Verdict)
 	switch c.Verdict {
 	case stat.Same:
-		if !c.Exact {
+		if !c.Exact || c.Ratio != 1 {
 			r.Words = "same within " + unit.Share(within)
 		}
 	case stat.Higher:

@@ -26,11 +26,11 @@ const falseShare = 0.05
 func Judge(d *recording.Duel) *report.Compare {
 	out := &report.Compare{
 		Old: sideOf(d.Old), New: sideOf(d.New), Paired: true,
-		Alpha: d.Alpha, Within: cmp.Or(d.Within, stat.DefaultWithin), BuiltOnce: d.BuiltOnce,
+		Alpha: d.Alpha, Within: cmp.Or(d.Within, stat.DefaultWithin), Surely: d.Surely, BuiltOnce: d.BuiltOnce,
 		Noise: math.Expm1(d.Spread), NoisePairs: d.SpreadOf,
 		Rows: []report.CompareRow{}, Identical: d.Same, Notes: hint.Said(d.Notes...),
 	}
-	plan := stat.Plan{Alpha: d.Alpha, Within: out.Within}
+	plan := stat.Plan{Alpha: d.Alpha, Within: out.Within, Surely: d.Surely}
 	var alternate, late, alike []string
 	for i := range d.Benchmarks {
 		b := &d.Benchmarks[i]
@@ -59,7 +59,7 @@ func Judge(d *recording.Duel) *report.Compare {
 			out.Rows = append(out.Rows, row)
 		}
 		if len(b.Counts) > 0 {
-			out.Rows = append(out.Rows, countRow(b, plan.Within))
+			out.Rows = append(out.Rows, countRow(b, plan))
 		}
 		if len(b.Live) > 0 {
 			out.Rows = append(out.Rows, liveRow(b))

@@ -87,7 +87,7 @@ func (l *Load) Duel(ctx context.Context, opt *duel.Options, least int) (*recordi
 		opt.Say = func(string) {}
 	}
 	d := &recording.Duel{
-		Old: opt.Old.DuelSide, New: opt.New.DuelSide, Alpha: opt.Plan.Alpha, Within: opt.Plan.Within,
+		Old: opt.Old.DuelSide, New: opt.New.DuelSide, Alpha: opt.Plan.Alpha, Within: opt.Plan.Within, Surely: opt.Plan.Surely,
 		BuiltOnce: opt.Old.BuiltAs(&opt.New), Notes: slices.Clone(opt.Notes),
 	}
 	b := recording.DuelBenchmark{Pkg: opt.Packages[0], Name: l.Name, How: recording.Alternate, Unit: decisive}

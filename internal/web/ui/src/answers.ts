@@ -132,6 +132,7 @@ export interface Compare {
   paired: boolean;
   alpha: number;
   within: number;
+  surely?: boolean;
   built_once?: boolean;
   noise?: number;
   noise_pairs?: number;
