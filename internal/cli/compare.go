@@ -393,7 +393,7 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 	worse, undecided := c.Worst()
 	unclear := c.Unclear()
 	failed := len(c.FailedByChange())
-	open := fmt.Sprintf("%d undecided, %d missing, %d failed", undecided, len(c.Missing), len(c.Failed))
+	open := fmt.Sprintf("%s undecided, %d missing, %d failed", unit.Counted(undecided, "row"), len(c.Missing), len(c.Failed))
 	if unclear > 0 {
 		// Benchmarks can print it as a line such as "Unit widgets better=lower".
 		open += fmt.Sprintf(", %d changed in units where it is unknown whether more is better", unclear)
@@ -402,7 +402,7 @@ func gateOf(sys *System, gate string, c *report.Compare) error {
 	case worse > 0 || failed > 0:
 		return &exited{exitGate, fmt.Errorf("gate failed: %s worse, %s", unit.Counted(worse, "row"), unit.Counted(failed, "failure"))}
 	case !c.TimeDecided() && len(c.Identical) == 0:
-		return &exited{exitUndecided, errors.New("gate undecided: could not decide whether anything takes longer;  " + open)}
+		return &exited{exitUndecided, errors.New("gate undecided: could not decide whether anything takes longer; in all, " + open)}
 	case undecided+unclear+len(c.Missing)+len(c.Failed) == 0:
 		return nil
 	case gate == report.Undecided:

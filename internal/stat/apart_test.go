@@ -30,3 +30,37 @@ func TestApart(t *testing.T) {
 		}
 	}
 }
+
+// Strays do not make zeros undecided, as long as they are few and on both sides alike.
+func TestZeros(t *testing.T) {
+	with := func(n int, most float64, strays ...float64) []float64 {
+		xs := make([]float64, n)
+		for i := range xs {
+			xs[i] = most
+		}
+		for i, x := range strays {
+			xs[3+2*i] = x
+		}
+		return xs
+	}
+	tests := []struct {
+		name       string
+		olds, news []float64
+		want       Verdict
+	}{
+		{"one stray", with(20, 0, 16), with(20, 0), Same},
+		{"three of twenty", with(20, 0, 16, 3), with(20, 0, 2000), Same},
+		{"as large as that in few pairs", with(9, 0, 16), with(9, 0), Undecided},
+		{"many on one side", with(40, 0), with(40, 0, 9, 9, 9, 9, 9, 9, 9), Undecided},
+		{"zero now and then", with(20, 48, 0), with(20, 48), Same},
+		{"another value", with(20, 48, 0), with(20, 52), Undecided},
+		{"none but one", with(20, 24), with(20, 0, 3), Lower},
+		{"nothing", nil, nil, Undecided},
+	}
+	for _, tt := range tests {
+		c := Plan{}.Zeros(tt.olds, tt.news)
+		if c.Verdict != tt.want || c.Verdict == Same && (c.Ratio != 1 || c.Lo != 1 || c.Hi != 1) {
+			t.Errorf("%s: Zeros(%v, %v) = %+v, want %s", tt.name, tt.olds, tt.news, c, tt.want)
+		}
+	}
+}

@@ -124,7 +124,7 @@ func duelRow(b *recording.DuelBenchmark, unit string, dim Unit, plan stat.Plan) 
 	case positive:
 		c = plan.Conclude(ds)
 	default:
-		if c = stat.Apart(olds, news); !c.Verdict.Changed() {
+		if c = plan.Zeros(olds, news); c.Verdict == stat.Undecided {
 			c.Warnings = append(c.Warnings, "zeros among nonzero values of "+unit+" have no ratio")
 		}
 	}

@@ -43,3 +43,20 @@ func TestWithinOfUser(t *testing.T) {
 		}
 	}
 }
+
+// A few bytes that the runtime allocates during some run do not make memory undecided where there is none.
+func TestStrayBytes(t *testing.T) {
+	b := recording.DuelBenchmark{Name: "B", How: recording.Duet, Unit: "cpu-ns/op"}
+	for i := range 20 {
+		p := recording.DuelPair{Old: map[string]float64{b.Unit: 100, "B/op": 0}, New: map[string]float64{b.Unit: 101, "B/op": 0}}
+		if i == 7 {
+			p.New["B/op"] = 16
+		}
+		b.Pairs = append(b.Pairs, p)
+	}
+	for _, r := range Judge(&recording.Duel{Benchmarks: []recording.DuelBenchmark{b}}).Rows {
+		if r.What == report.Memory && (r.Verdict != report.Same || r.Change == nil || *r.Change != 0 || r.Old != 0 || r.New != 0 || len(r.Warnings) > 0) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
