@@ -25,7 +25,7 @@ func TestCount(t *testing.T) {
 	}
 	old, new := sides(t)
 	d, err := Run(context.Background(), Options{
-		Old: old, New: new, Bench: "^BenchmarkWork$|Parallel", Count: true, NoWhy: true, Budget: time.Nanosecond, Plan: stat.Plan{Within: 0.99, Looks: []int{fewestPairs}},
+		Old: old, New: new, Bench: "^BenchmarkWork$|Parallel", Count: true, NoWhy: true, AsIs: true, Budget: time.Nanosecond, Plan: stat.Plan{Within: 0.99, Looks: []int{fewestPairs}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestCountLimit(t *testing.T) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	old, new := sides(t)
 	d, err := Run(context.Background(), Options{
-		Old: old, New: new, Bench: "^BenchmarkWork$", Count: true, NoWhy: true, Budget: time.Nanosecond, Plan: stat.Plan{Within: 0.99, Looks: []int{fewestPairs}},
+		Old: old, New: new, Bench: "^BenchmarkWork$", Count: true, NoWhy: true, AsIs: true, Budget: time.Nanosecond, Plan: stat.Plan{Within: 0.99, Looks: []int{fewestPairs}},
 		countLimit: 300 * time.Millisecond,
 	})
 	if err != nil {

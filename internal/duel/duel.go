@@ -44,6 +44,7 @@ type Options struct {
 	How      string                 // Duet or Alternate for all; "" decides for each
 	Layouts  int                    // link each side this often with its code in another order; 0 and 1 leave it as it is
 	NoWhy    bool                   // do not profile to explain what changed
+	AsIs     bool                   // do not look whether the machine code is the same on both sides, which takes two builds
 	Count    bool                   // count instructions, too
 	Live     bool                   // watch how much of the heap is in use, too
 	Noise    *Noise                 // what identical programs differ by here, where that was found out just before; nil is not known
@@ -244,11 +245,13 @@ func (d *duel) measure(ctx context.Context) error {
 			return err
 		}
 	}
+	if !d.opt.AsIs {
+		if err := d.sameCode(ctx); err != nil {
+			return err
+		}
+	}
 	if d.opt.NoWhy {
 		return nil
-	}
-	if err := d.sameCode(ctx); err != nil {
-		return err
 	}
 	return d.explain(ctx)
 }

@@ -71,7 +71,7 @@ func rowsOf(d *recording.Duel) map[string]recording.DuelBenchmark {
 func TestRun(t *testing.T) {
 	testrun.Live(t, "measures fourteen benchmarks")
 	old, new := sides(t)
-	d, err := Run(context.Background(), Options{Old: old, New: new, Budget: 50 * time.Millisecond, Plan: stat.Plan{Within: 0.99, Looks: []int{fewestPairs}}, Noise: &Noise{Spread: 0.02, Of: 7}, Seed: 1, NoWhy: true})
+	d, err := Run(context.Background(), Options{Old: old, New: new, Budget: 50 * time.Millisecond, Plan: stat.Plan{Within: 0.99, Looks: []int{fewestPairs}}, Noise: &Noise{Spread: 0.02, Of: 7}, Seed: 1, NoWhy: true, AsIs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func BenchmarkWork(b *testing.B) {
 			t.Fatal(err)
 		}
 	}
-	d, err := Run(context.Background(), Options{Old: sides[0], New: sides[1], Budget: time.Second, How: recording.Duet, Noise: &Noise{Spread: 0.02, Of: 7}, NoWhy: true})
+	d, err := Run(context.Background(), Options{Old: sides[0], New: sides[1], Budget: time.Second, How: recording.Duet, Noise: &Noise{Spread: 0.02, Of: 7}, NoWhy: true, AsIs: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // TestLimit holds that the limit ends what would go on until all is decided, and that nothing is made up of it.
 func TestLimit(t *testing.T) {
 	old, new := sides(t)
-	_, err := Run(t.Context(), Options{Old: old, New: new, Bench: "Work$", Budget: time.Hour, Limit: time.Nanosecond, NoWhy: true, Seed: 1})
+	_, err := Run(t.Context(), Options{Old: old, New: new, Bench: "Work$", Budget: time.Hour, Limit: time.Nanosecond, NoWhy: true, AsIs: true, Seed: 1})
 	if !errors.Is(err, ErrNoTime) {
 		t.Errorf("with no time at all: %v", err)
 	}
@@ -40,7 +40,7 @@ func TestEnough(t *testing.T) {
 	}
 	old, new := sides(t)
 	asked := 0
-	d, err := Run(t.Context(), Options{Old: old, New: new, Bench: "Stopped$|Work$", Budget: time.Hour, NoWhy: true, Seed: 1, Enough: func(d *recording.Duel) bool {
+	d, err := Run(t.Context(), Options{Old: old, New: new, Bench: "Stopped$|Work$", Budget: time.Hour, NoWhy: true, AsIs: true, Seed: 1, Enough: func(d *recording.Duel) bool {
 		asked++
 		for _, b := range d.Benchmarks {
 			if len(b.Pairs) != 1 || b.Stop != "" {

@@ -64,7 +64,7 @@ func TestLive(t *testing.T) {
 		all[i] = Side{DuelSide: recording.DuelSide{Name: each}, Dir: dir}
 	}
 	d, err := Run(t.Context(), Options{
-		Old: all[0], New: all[1], Budget: time.Nanosecond, Live: true, NoWhy: true, Noise: &Noise{Spread: 0.02, Of: 7},
+		Old: all[0], New: all[1], Budget: time.Nanosecond, Live: true, NoWhy: true, AsIs: true, Noise: &Noise{Spread: 0.02, Of: 7},
 		Say: func(text string) {
 			if strings.Contains(text, "against itself") {
 				t.Error("how much noise there is was known, and is looked for:", text)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/stat"
 )
 
@@ -32,6 +34,9 @@ const (
 	maxFiles  = 20_000  // of a module
 	maxData   = 8 << 20 // of a file
 )
+
+// mostPlaced is how much longer or shorter the same code may take because of where it is in memory. The most that was seen is a fifth.
+const mostPlaced = 0.3
 
 // built is how both sides of a package were built.
 type built struct {
@@ -64,7 +69,8 @@ func (d *duel) sameCode(ctx context.Context) error {
 			continue
 		}
 		ds := recording.Ratios(r.Pairs, r.Unit)
-		if len(ds) == 0 || d.opt.Plan.Conclude(ds).Verdict == stat.Same {
+		c := d.opt.Plan.Conclude(ds)
+		if len(ds) == 0 || c.Verdict == stat.Same {
 			continue
 		}
 		d.say("%s: whether its code is the same", r.Name)
@@ -76,17 +82,70 @@ func (d *duel) sameCode(ctx context.Context) error {
 			continue // nobody knows, so the measurements stand
 		}
 		name, _, _ := strings.Cut(r.Name, "/")
-		r.reached, r.SameCode = reachSame(lists, "Benchmark"+name)
+		all, own := false, false
+		if r.reached, all = reachSame(lists, "Benchmark"+name); !all && d.opt.Layouts <= 1 && math.Abs(c.Ratio-1) < mostPlaced {
+			r.reached, own = reachOwn(lists, "Benchmark"+name)
+		}
+		if !all && !own {
+			continue
+		}
+		same, err := d.sameRan(ctx, r, own)
+		if err != nil {
+			return err
+		}
+		r.SameCode, r.SameOwn = all && same, own && same
 	}
 	return nil
 }
 
-// sameRan reports whether all code that profiles of both sides show is the same, also what the benchmark calls in a way that no name shows.
-func (r *row) sameRan(profiles ...*profile.Profile) bool {
+// sameRan reports whether all code that runs in a benchmark is the same, also what it calls in a way that no name shows.
+func (d *duel) sameRan(ctx context.Context, r *row, own bool) (bool, error) {
+	work, err := scratch.Dir("work-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(work)
+	d.say("%s: which functions run", r.Name)
+	why, err := d.profile(ctx, r, recording.CPU, work, sameTime)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return err == nil && r.sameIn(own, why.Old, why.New), nil
+}
+
+// inits are the functions of the runtime that call init functions.
+var inits = []string{"runtime.doInit", "runtime.doInit1"}
+
+// ran returns the functions that a profile has samples of, with own without those that only init functions call.
+func ran(p *profile.Profile, own bool) map[string]bool {
+	names := make(map[string]bool)
+	var buf []uint32
+	for i := range p.NumSamples() {
+		var stack []string
+		buf = p.Stack(i, buf[:0])
+		for _, l := range buf {
+			for _, line := range p.Locations[l].Lines {
+				stack = append(stack, p.Functions[line.Function].Name)
+			}
+		}
+		if own && slices.ContainsFunc(stack, func(name string) bool { return slices.Contains(inits, name) }) {
+			continue
+		}
+		for _, name := range stack {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// sameIn reports whether all code that profiles of both sides show is the same.
+func (r *row) sameIn(own bool, profiles ...*profile.Profile) bool {
 	lists := r.built.listings
 	for i, p := range profiles {
-		for j := range p.Functions {
-			name := p.Functions[j].Name
+		for name := range ran(p, own) {
+			if own && lists[i].before(name) {
+				continue // TestMain is on the stacks of all benchmarks
+			}
 			// What has no symbol of its own is inlined, and part of what was compared. What has one may be inlined here, too.
 			if s := lists[i].symbols[name]; s == nil || !s.code || r.reached[name] {
 				continue
@@ -306,6 +365,18 @@ func reachSame(lists *[2]*listing, bench string) (reached map[string]bool, same 
 	}
 	return reachFrom(lists, append(slices.Clone(old.roots), old.benches[bench])...)
 }
+
+// reachOwn is reachSame without what runs before all benchmarks.
+func reachOwn(lists *[2]*listing, bench string) (reached map[string]bool, same bool) {
+	name := lists[0].benches[bench]
+	if name == "" || name != lists[1].benches[bench] {
+		return nil, false
+	}
+	return reachFrom(lists, name)
+}
+
+// before reports whether a function is one that runs before every benchmark.
+func (l *listing) before(name string) bool { return slices.Contains(l.roots, name) }
 
 // reachFrom reports whether functions reach the same code and data on both sides, and what they reach.
 func reachFrom(lists *[2]*listing, names ...string) (reached map[string]bool, same bool) {

@@ -7,8 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/stat"
 )
 
 // Benchmarks of which all code and data is the same are told from those that reach a change, however they do.
@@ -114,7 +117,7 @@ func BenchmarkSize(b *testing.B) { for b.Loop() { sink = new(T) } }
 	r := &row{built: &built{listings: lists}}
 	r.reached, _ = reachSame(lists, "BenchmarkSame")
 	for name, want := range map[string]bool{"same": true, "inlined": false, "changed": false, "step": false, "BenchmarkSub": true, "none": true} {
-		if got := r.sameRan(named(t, "runtime.mallocgc runtime/malloc.go"), named(t, "example.com/m."+name+" example.com/m/m.go")); got != want {
+		if got := r.sameIn(false, named(t, "runtime.mallocgc runtime/malloc.go"), named(t, "example.com/m."+name+" example.com/m/m.go")); got != want {
 			t.Errorf("a profile with %s: %v", name, got)
 		}
 	}
@@ -124,11 +127,74 @@ func BenchmarkSize(b *testing.B) { for b.Loop() { sink = new(T) } }
 		t.Error("files that benchmarks may read are taken for the same")
 	}
 	write(dirs[1], "testdata/in.txt", "in")
-	write(dirs[1], "m.go", code+"\nfunc init() { table[0]++ }\n")
+	write(dirs[1], "m.go", strings.Replace(code, "n + 1", "n + 2", 1)+"\nfunc init() { table[0]++ }\n")
 	if lists, err = list(); err != nil {
 		t.Fatal(err)
 	}
 	if _, same := reachSame(lists, "BenchmarkSame"); same {
 		t.Error("what runs before all benchmarks changed")
+	}
+	for name, want := range map[string]bool{"Same": true, "Calls": true, "Value": false} {
+		if _, got := reachOwn(lists, "Benchmark"+name); got != want {
+			t.Errorf("%s, but for what runs before it: %v", name, got)
+		}
+	}
+	r.built.listings = lists
+	r.reached, _ = reachOwn(lists, "BenchmarkSame")
+	for _, tt := range []struct {
+		stack string // from the leaf
+		want  bool
+	}{
+		{"example.com/m.same example.com/m.BenchmarkSame", true},
+		{"example.com/m.step example.com/m.BenchmarkSame", false},
+		{"example.com/m.step example.com/m.init.0 runtime.doInit1", true},
+	} {
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+		var stack []uint32
+		for i, name := range strings.Fields(tt.stack) {
+			b.Functions = append(b.Functions, profile.Function{Name: name})
+			b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Lines: []profile.Line{{Function: uint32(i)}}})
+			stack = append(stack, uint32(i))
+		}
+		b.Renumber()
+		b.Add(stack, 0, []int64{1})
+		p, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.sameIn(true, p); got != tt.want {
+			t.Errorf("a profile with %s, but for what runs before benchmarks: %v", tt.stack, got)
+		}
+	}
+}
+
+// Without profiles that explain changes, hone still looks whether there is another code to explain them.
+func TestSameCodeWithoutWhy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs benchmarks")
+	}
+	var sides [2]Side
+	for i, more := range []string{"", "func BenchmarkNew(b *testing.B) {}\n"} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"go.mod": "module example.com/m\n\ngo 1.24\n",
+			"m.go":   "package m\n\nvar n int\n\n//go:noinline\nfunc work() { n++ }\n",
+			"m_test.go": "package m\n\nimport \"testing\"\n\nfunc BenchmarkWork(b *testing.B) {\n\tfor b.Loop() {\n\t\twork()\n\t}\n}\n" +
+				more,
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sides[i].Name, sides[i].Dir = sideNames[i], dir
+	}
+	// So few pairs tell nothing, whatever they show.
+	plan := stat.Plan{Within: 0.99, Looks: []int{fewestPairs}}
+	d, err := Run(context.Background(), Options{Old: sides[0], New: sides[1], Bench: "Work$", Budget: time.Nanosecond, Plan: plan, Noise: &Noise{Spread: 0.02, Of: 7}, NoWhy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Benchmarks) != 1 || !d.Benchmarks[0].SameCode || len(d.Why) > 0 {
+		t.Errorf("%+v", d)
 	}
 }

@@ -31,17 +31,6 @@ func (d *duel) explain(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	for _, r := range d.rows {
-		if !r.SameCode {
-			continue
-		}
-		d.say("%s: which functions run", r.Name)
-		why, err := d.profile(ctx, r, recording.CPU, work, sameTime)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		r.SameCode = err == nil && r.sameRan(why.Old, why.New)
-	}
 	for _, kind := range []string{recording.CPU, recording.Heap} {
 		for _, r := range d.mostChanged(kind) {
 			d.say("%s: why it changed, by %s", r.Name, kind)
@@ -72,7 +61,7 @@ func (d *duel) mostChanged(kind string) []*row {
 			unit = "B/op"
 		}
 		ds := recording.Ratios(r.Pairs, unit)
-		if r.Error != "" || len(ds) == 0 || r.commands != nil || kind == recording.CPU && r.SameCode {
+		if r.Error != "" || len(ds) == 0 || r.commands != nil || kind == recording.CPU && (r.SameCode || r.SameOwn) {
 			continue
 		}
 		if c := d.opt.Plan.Conclude(ds); c.Verdict.Changed() {

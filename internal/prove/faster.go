@@ -19,7 +19,7 @@ func Faster(ctx context.Context, race Race) (Speed, error) {
 		return duel.Side{DuelSide: recording.DuelSide{Name: v.Name}, Dir: v.Dir}
 	}
 	d, err := duel.Run(ctx, duel.Options{
-		Old: side(race.Old), New: side(race.New), Packages: race.Packages, Bench: race.Bench, Skip: race.Skip, Flags: race.Flags, Budget: race.Budget, Limit: race.Limit, NoWhy: race.NoWhy, Live: race.Live, Noise: race.Noise, Enough: race.Enough, Clear: race.Clear,
+		Old: side(race.Old), New: side(race.New), Packages: race.Packages, Bench: race.Bench, Skip: race.Skip, Flags: race.Flags, Budget: race.Budget, Limit: race.Limit, NoWhy: race.NoWhy, AsIs: race.NoWhy, Live: race.Live, Noise: race.Noise, Enough: race.Enough, Clear: race.Clear,
 	})
 	if errors.Is(err, duel.ErrNothing) {
 		return Speed{Notes: []string{"no benchmark exists in both versions: the speed is unknown"}}, nil

@@ -70,6 +70,8 @@ type DuelBenchmark struct {
 	// SameCode means that all code that it reaches is the same on both sides, and so is what that code reads. Time differs only by where
 	// the code is in memory.
 	SameCode bool `json:"same_code,omitempty"`
+	// SameOwn means the same, but for what runs before all benchmarks: init functions and TestMain. What these prepare may differ.
+	SameOwn bool `json:"same_own_code,omitempty"`
 
 	Stop string `json:"stop,omitempty"` // why measuring ended: "decided", "clear" after a few pairs that are far apart, or "time"
 }

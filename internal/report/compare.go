@@ -146,6 +146,9 @@ type CompareCode struct {
 	Lost     []string `json:"lost,omitempty"`
 }
 
+// Changed reports whether the row shows a change.
+func (r *CompareRow) Changed() bool { return r.Verdict != Same && r.Verdict != Undecided }
+
 // Worst returns the number of rows that are worse, and of undecided rows, for gates.
 func (c *Compare) Worst() (worse, undecided int) {
 	for _, r := range c.Rows {

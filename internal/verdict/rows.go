@@ -168,7 +168,7 @@ func rowOf(d Unit, old, new, within float64, c stat.Comparison) report.CompareRo
 	r.Verdict, r.Words = string(c.Verdict), string(c.Verdict)
 	switch c.Verdict {
 	case stat.Same:
-		if !c.Exact || c.Ratio != 1 {
+		if c.Lo != 1 || c.Hi != 1 {
 			r.Words = "same within " + unit.Share(within)
 		}
 	case stat.Higher:

@@ -37,3 +37,23 @@ func TestSameCode(t *testing.T) {
 		}
 	}
 }
+
+// Where only init functions changed, a change in time may be one of its place in memory, so it is none until layouts show it.
+func TestSameOwnCode(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		b := recording.DuelBenchmark{Name: "A", How: recording.Duet, Unit: "cpu-ns/op", SameOwn: own}
+		for i := range 40 {
+			b.Pairs = append(b.Pairs, recording.DuelPair{
+				Old: map[string]float64{b.Unit: 100 + float64(i%3), "B/op": 8}, New: map[string]float64{b.Unit: 112 + float64(i%3), "B/op": 16},
+			})
+		}
+		c := Judge(&recording.Duel{Benchmarks: []recording.DuelBenchmark{b}})
+		worse, undecided := c.Worst()
+		if want := map[bool][2]int{false: {2, 0}, true: {1, 1}}[own]; worse != want[0] || undecided != want[1] {
+			t.Errorf("own %v: %d worse, %d undecided: %+v", own, worse, undecided, c.Rows)
+		}
+		if said := strings.Contains(c.Notes.String(), "but for init functions"); said != own {
+			t.Errorf("own %v: the notes are %v", own, c.Notes)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func Judge(d *recording.Duel) *report.Compare {
 		Rows: []report.CompareRow{}, Identical: d.Same, Notes: hint.Said(d.Notes...),
 	}
 	plan := stat.Plan{Alpha: d.Alpha, Within: out.Within, Surely: d.Surely}
-	var alternate, late, alike []string
+	var alternate, late, alike, placed []string
 	for i := range d.Benchmarks {
 		b := &d.Benchmarks[i]
 		switch {
@@ -56,6 +56,10 @@ func Judge(d *recording.Duel) *report.Compare {
 				row.Verdict, row.Words, row.SameCode = report.Same, sameCode, true
 				alike = append(alike, b.Name)
 			}
+			if b.SameOwn && row.What.IsTime() && row.Changed() {
+				row.Verdict, row.Words = report.Undecided, report.Undecided
+				placed = append(placed, b.Name)
+			}
 			out.Rows = append(out.Rows, row)
 		}
 		if len(b.Counts) > 0 {
@@ -79,6 +83,10 @@ func Judge(d *recording.Duel) *report.Compare {
 	}
 	if len(alike) > 0 {
 		out.Notes.Add("the machine code that runs is the same on both sides; the difference in time comes from where the code is in memory, not from the change: " + list(alike))
+	}
+	if len(placed) > 0 {
+		out.Notes.Add("the machine code that runs is the same on both sides, but for init functions or TestMain: the difference in time may come from where the code is in memory; ",
+			hint.Option{Name: "layouts", Value: "20"}, " tells: "+list(placed))
 	}
 	if len(late) > 0 {
 		out.Notes.Add("time ran out before everything was decided; ", hint.Option{Name: "budget"}, " gives more: "+list(late))

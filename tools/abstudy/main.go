@@ -165,7 +165,7 @@ func (s *study) run(file string) error {
 // compare compares two versions in both ways.
 func (s *study) compare(ctx context.Context, old, new duel.Side, change int) error {
 	began := time.Now()
-	d, err := duel.Run(ctx, duel.Options{Old: old, New: new, Bench: s.bench, Budget: s.budget, NoWhy: true})
+	d, err := duel.Run(ctx, duel.Options{Old: old, New: new, Bench: s.bench, Budget: s.budget, NoWhy: true, AsIs: true})
 	if err != nil {
 		return err
 	}
