@@ -124,6 +124,7 @@ type row struct {
 	turns    int              // that both sides take in a run; 0 when they run as the system lets them
 	far      bool             // commands: they take turns since they are so far apart
 	want     int              // pairs before the next look
+	decks    [2][]int         // layouts of each side that are still to come up
 }
 
 func (d *duel) say(format string, args ...any) {

@@ -33,7 +33,19 @@ type draw struct {
 
 // draw draws lots for a pair of a row.
 func (d *duel) draw(r *row) draw {
-	return draw{old: d.rand.IntN(max(len(r.old), 1)), new: d.rand.IntN(max(len(r.new), 1)), swapped: d.rand.IntN(2) == 1}
+	return draw{old: d.deal(&r.decks[0], len(r.old)), new: d.deal(&r.decks[1], len(r.new)), swapped: d.rand.IntN(2) == 1}
+}
+
+// deal returns one of n layouts: all of them, in random order, before one comes up again. Pairs that share a layout are alike, and an interval
+// counts them as if each said something new.
+func (d *duel) deal(deck *[]int, n int) int {
+	if len(*deck) == 0 {
+		*deck = d.rand.Perm(max(n, 1))
+	}
+	last := len(*deck) - 1
+	layout := (*deck)[last]
+	*deck = (*deck)[:last]
+	return layout
 }
 
 // A job is something that is done on a core of its own, and by itself when alone.
