@@ -105,6 +105,9 @@ func (d *duel) profile(ctx context.Context, r *row, kind, work string, goal time
 		if results[0].failed != nil {
 			return why, results[0].failed
 		}
+		if values, err := r.values(&results[0], r.start[i]); err == nil && kind == recording.CPU {
+			why.Took[i] = values[r.Unit]
+		}
 		f, err := os.Open(file)
 		if err != nil {
 			return why, err

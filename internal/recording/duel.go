@@ -108,6 +108,9 @@ type DuelWhy struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind"` // CPU or Heap
 	Iters int    `json:"iters"`
+	// Took is what an operation took in the profiled runs, by side, in the unit of the benchmark: these ran one after the other, so they may
+	// differ by more than the versions do. Zero is not known.
+	Took [2]float64 `json:"took,omitzero"`
 
 	Code []DuelCode `json:"code,omitempty"` // how that of its functions differs, those that matter most first
 

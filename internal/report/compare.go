@@ -123,7 +123,7 @@ type CompareWhy struct {
 	Name string          `json:"name"`
 	What Dimension       `json:"what"`
 	Unit string          `json:"unit"`
-	Rows []CompareWhyRow `json:"rows"`
+	Rows []CompareWhyRow `json:"rows"`                  // none if only the code shows why
 	Code []CompareCode   `json:"code,omitempty"`        // code changes of the functions with the highest cost
 	Old  string          `json:"old_profile,omitempty"` // names of the profiles for other commands
 	New  string          `json:"new_profile,omitempty"`
@@ -200,9 +200,14 @@ func (c *Compare) Blocks() iter.Seq[Block] {
 	for _, what := range whats {
 		list = append(list, c.table(what, several))
 	}
+	shown := make(map[string]bool)
 	for _, w := range c.Why {
-		list = append(list, w.table())
-		list = append(list, w.code()...)
+		if len(w.Rows) > 0 {
+			list = append(list, w.table())
+		} else {
+			list = append(list, Note{w.onlyCode()})
+		}
+		list = append(list, w.code(shown)...)
 	}
 	for _, s := range c.Identical {
 		list = append(list, Note{Phrase{s, ": the same program on both sides, byte for byte; there is nothing to measure"}})
@@ -335,9 +340,28 @@ const (
 	codeLines = 30
 )
 
-// code shows the first changes of the code.
-func (w *CompareWhy) code() (list []Block) {
+// onlyCode names functions whose code changed, where profiles show no other reason.
+func (w *CompareWhy) onlyCode() Phrase {
+	const most = 3
+	var names []string
+	for _, c := range w.Code[:min(len(w.Code), most)] {
+		names = append(names, c.Function)
+	}
+	text := strings.Join(names, ", ")
+	if n := len(w.Code) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return Phrase{fmt.Sprintf("%s: in the profiles, no function's %s changed by more than chance; the code of functions that ran changed: %s", w.Name, w.What, text)}
+}
+
+// code shows the first changes of the code, as far as no other benchmark has shown them.
+func (w *CompareWhy) code(shown map[string]bool) (list []Block) {
 	for _, c := range w.Code[:min(len(w.Code), codeShown)] {
+		id := fmt.Sprint(c)
+		if shown[id] {
+			continue
+		}
+		shown[id] = true
 		var b strings.Builder
 		title := "the code of " + c.Function
 		b.WriteString("\n" + title + "\n")

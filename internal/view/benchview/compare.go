@@ -3,6 +3,7 @@ package benchview
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"path"
 	"slices"
@@ -47,15 +48,31 @@ func Compare(in []*recording.Recording, q query.Query) (report.Report, error) {
 func Duel(d *recording.Duel) (*report.Compare, error) {
 	out := verdict.Judge(d)
 	for i := range d.Why {
-		why, err := whyOf(&d.Why[i])
+		w := &d.Why[i]
+		why, err := whyOf(w, scaleOf(w, out.Rows))
 		if err != nil {
 			return nil, err
 		}
-		if len(why.Rows) > 0 {
+		if len(why.Rows)+len(why.Code) > 0 {
 			out.Why = append(out.Why, why)
+			continue
 		}
+		none := "no function differs by more than chance"
+		if w.Kind == recording.CPU {
+			none += ", and no code of those that ran changed"
+		}
+		out.Notes.Add(fmt.Sprintf("%s: the profiles do not show why its %s changed: %s", w.Name, why.What, none))
 	}
 	return out, nil
+}
+
+// scaleOf returns by what the costs in the profiles of both sides have to be multiplied to add up to the times in the rows.
+func scaleOf(w *recording.DuelWhy, rows []report.CompareRow) [2]float64 {
+	i := slices.IndexFunc(rows, func(r report.CompareRow) bool { return r.Pkg == w.Pkg && r.Name == w.Name && r.What.IsTime() })
+	if i < 0 || w.Kind != recording.CPU || !(w.Took[0] > 0 && w.Took[1] > 0 && rows[i].Old > 0 && rows[i].New > 0) {
+		return [2]float64{1, 1}
+	}
+	return [2]float64{rows[i].Old / (1e-9 * w.Took[0]), rows[i].New / (1e-9 * w.Took[1])}
 }
 
 // moved returns p with another path for a package, and for the packages beside and below it.
@@ -87,8 +104,8 @@ const whyRows = 8
 
 // whyOf says which functions made the difference: those whose cost with all that they call, per operation, changed by more
 // than three times what chance makes of that many samples. What the runtime does is part of what it is done for.
-func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
-	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: report.CPUTime, Unit: "sec/op", Old: w.Ref("old"), New: w.Ref("new")}
+func whyOf(w *recording.DuelWhy, scale [2]float64) (report.CompareWhy, error) {
+	out := report.CompareWhy{Pkg: w.Pkg, Name: w.Name, What: report.CPUTime, Unit: "sec/op", Old: w.Ref("old"), New: w.Ref("new"), Rows: []report.CompareWhyRow{}}
 	q, factor := query.Query{View: "diff", Limit: -1}, 1e-9
 	if w.Kind == recording.Heap {
 		out.What, out.Unit = report.Memory, "B/op"
@@ -104,32 +121,32 @@ func whyOf(w *recording.DuelWhy) (report.CompareWhy, error) {
 		return out, err
 	}
 	d := r.(*report.Diff)
-	order.Stable(d.Rows, func(a, b report.DiffRow) int {
-		return cmp.Compare(math.Abs(float64(b.Cum)-float64(b.CumBefore)), math.Abs(float64(a.Cum)-float64(a.CumBefore)))
-	})
+	change := func(r *report.DiffRow) float64 {
+		return math.Abs(float64(r.Cum)*scale[1] - float64(r.CumBefore)*scale[0])
+	}
+	order.Stable(d.Rows, func(a, b report.DiffRow) int { return cmp.Compare(change(&b), change(&a)) })
 	for _, c := range w.Code {
 		out.Code = append(out.Code, report.CompareCode(c))
 	}
 	per := factor / float64(max(w.Iters, 1))
 	for i := range d.Rows {
 		row := &d.Rows[i]
-		change, sum := math.Abs(float64(row.Cum)-float64(row.CumBefore)), float64(row.Cum)+float64(row.CumBefore)
 		chance := 0.0
 		if w.Kind == recording.CPU {
-			chance = 3 * math.Sqrt(sum*float64(max(w.New.Period, 1)))
+			chance = 3 * math.Sqrt((float64(row.Cum)*scale[1]*scale[1]+float64(row.CumBefore)*scale[0]*scale[0])*float64(max(w.New.Period, 1)))
 		} else {
 			chance = float64(max(d.Total, d.Before.Total)) / 100
 		}
 		switch pkg := profile.PackageOf(row.Name); {
-		case change <= chance, pkg == "testing", pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
+		case change(row) <= chance, pkg == "testing", pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
 			continue
 		}
 		if len(out.Rows) == whyRows {
 			break
 		}
 		out.Rows = append(out.Rows, report.CompareWhyRow{
-			Function: row.Frame.String(), Flat: float64(row.Flat) * per, Before: float64(row.FlatBefore) * per,
-			Cum: float64(row.Cum) * per, CumWas: float64(row.CumBefore) * per,
+			Function: row.Frame.String(), Flat: float64(row.Flat) * scale[1] * per, Before: float64(row.FlatBefore) * scale[0] * per,
+			Cum: float64(row.Cum) * scale[1] * per, CumWas: float64(row.CumBefore) * scale[0] * per,
 		})
 	}
 	return out, nil

@@ -223,3 +223,44 @@ func TestCompareLive(t *testing.T) {
 		}
 	}
 }
+
+// Runs under the profiler come one after the other. What they cost is scaled to the times that were measured side by side, so that it has no
+// other sign than they have; and where it shows nothing, the code does.
+func TestCompareWhyScaled(t *testing.T) {
+	read := func(folded string) *profile.Profile {
+		t.Helper()
+		p, err := profile.Parse(strings.NewReader(folded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	b := dueled("Hi", 1.1, 81)
+	compare := func(old, new string, took [2]float64, code ...recording.DuelCode) *report.Compare {
+		t.Helper()
+		w := recording.DuelWhy{Pkg: b.Pkg, Name: b.Name, Kind: recording.CPU, Iters: 100, Took: took, Code: code, Old: read(old), New: read(new)}
+		c, err := Duel(&recording.Duel{Benchmarks: []recording.DuelBenchmark{b}, Why: []recording.DuelWhy{w}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	// The machine was half as fast when the old side ran.
+	c := compare("main.Hi;main.a 10000\nmain.Hi;main.b 10000\n", "main.Hi;main.a 5000\nmain.Hi;main.b 6000\n", [2]float64{200, 110})
+	row := c.Rows[0]
+	if len(c.Why) != 1 || len(c.Why[0].Rows) != 2 {
+		t.Fatalf("%+v", c.Why)
+	}
+	for _, r := range c.Why[0].Rows {
+		if change := (r.Cum - r.CumWas) / (row.New - row.Old); change < 0.9 || change > 1.1 || r.Function == "main.a" {
+			t.Errorf("%+v is %v of the change", r, change)
+		}
+	}
+	code := recording.DuelCode{Function: "main.a", Diff: "-1\n+2\n"}
+	if c := compare("main.Hi;main.a 100\n", "main.Hi;main.a 110\n", [2]float64{100, 110}, code); len(c.Why) != 1 || len(c.Why[0].Rows) != 0 || len(c.Why[0].Code) != 1 {
+		t.Errorf("only the code shows why: %+v", c.Why)
+	}
+	if c := compare("main.Hi;main.a 100\n", "main.Hi;main.a 110\n", [2]float64{100, 110}); len(c.Why) != 0 || !strings.Contains(c.Notes.String(), "do not show why its CPU time changed") {
+		t.Errorf("nothing shows why: %+v, %s", c.Why, c.Notes)
+	}
+}
