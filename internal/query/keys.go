@@ -212,7 +212,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "collapse",
-		Doc:  "merge the frames of recursive calls",
+		Doc:  "show a cycle of recursive calls once, such as f calling itself, or f and g calling each other",
 		kind: toggle(func(q *Query) *bool { return &q.Collapse }),
 	},
 	{

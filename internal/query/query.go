@@ -36,7 +36,7 @@ type Query struct {
 	Root      string  // first call of a flame graph: frames from the outermost, separated by semicolons
 	Depth     int     // levels of calls below Root; 0 means all
 	Invert    bool    // callees above their callers
-	Collapse  bool    // merge recursive calls
+	Collapse  bool    // show a cycle of calls once
 	Gone      bool    // in a difference, draw removed calls with their old width
 	Normalize bool    // scale to the total of the base
 	Divide    float64 // 0 means 1

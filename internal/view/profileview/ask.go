@@ -81,11 +81,26 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		return nil, err
 	}
 	a.named = rest.Functions
+	if a.Profile, err = collapsed(a.Profile, q); err != nil {
+		return nil, err
+	}
 	a.head.Remarks = remarks
 	for _, r := range remarks {
 		a.head.Notes.Add(r.String())
 	}
 	return a, nil
+}
+
+// collapsed returns a profile with cycles of calls once, if q asks for that.
+func collapsed(p *profile.Profile, q query.Query) (*profile.Profile, error) {
+	if !q.Collapse {
+		return p, nil
+	}
+	d, err := calls.DetailOf(q)
+	if err != nil {
+		return nil, err
+	}
+	return calls.CollapseCycles(p, calls.NewFrameTable(p, d, calls.PathTrimmer(q)))
 }
 
 // leftOf returns what is left of a total in a profile after filters, or nil if that is not less.
@@ -209,7 +224,7 @@ func (a *question) costing() string {
 	q := a.query
 	same := query.Query{
 		View: "costs", Metric: strconv.Itoa(a.Type), Mean: q.Mean, Steps: q.Steps, By: q.By, NoInlines: q.NoInlines, Columns: q.Columns,
-		TrimPath: q.TrimPath, SourcePath: q.SourcePath,
+		Collapse: q.Collapse, TrimPath: q.TrimPath, SourcePath: q.SourcePath,
 	}
 	return same.URL()
 }

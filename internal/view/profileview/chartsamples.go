@@ -102,9 +102,6 @@ func (c *flameChart) samples(rec *recording.Recording, q query.Query) error {
 		for l := stack.Len() - 1; l >= 0 && len(s.frames) < maxFlameDepth; l-- {
 			for j, f := range table.Of(stack.At(l)) {
 				at := c.frame(table.Frames[f], origins[f], where)
-				if n := len(s.frames); q.Collapse && n > 0 && s.frames[n-1] == at {
-					continue
-				}
 				s.frames, s.inline = append(s.frames, at), append(s.inline, table.Inlines(j))
 				call = call.call(at, table.Inlines(j))
 				call.add(s.part, 0, 1)

@@ -96,6 +96,9 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	if s.p, err = calls.GroupBy(rest, q.By); err != nil {
 		return nil, err
 	}
+	if s.p, err = collapsed(s.p, q); err != nil {
+		return nil, err
+	}
 	h, was := &s.head, &s.headBefore
 	h.Remarks = remarks
 	h.Notes = slices.Clip(h.Notes)

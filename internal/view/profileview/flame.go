@@ -44,7 +44,8 @@ type Flames struct {
 	whole      int64
 	scaled     func(int64) int64 // values of the base
 
-	asked string // the query, but for its steps and what does not matter for the tree
+	source *profile.Profile // of the samples in the tree, which may have the cycles of its calls once
+	asked  string           // the query, but for its steps and what does not matter for the tree
 
 	asking  atomic.Int32 // how many wait for mu
 	mu      sync.Mutex
@@ -63,7 +64,9 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 	f := &Flames{asked: TreeKey(q)}
 	var before []int64
 	ratio := 1.0
-	a, s, err := askSides(in, q)
+	all := q
+	all.Collapse = false // which takes time, and a known tree has it done
+	a, s, err := askSides(in, all)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +80,7 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 				f.tree = k.selection(a.Measure)
 			}
 			if f.tree != nil {
-				f.origins = k.origins
+				f.origins, f.source = k.origins, k.source
 				break
 			}
 		}
@@ -92,12 +95,16 @@ func NewFlames(in []*recording.Recording, q query.Query, known ...*Flames) (*Fla
 		f.where = whereOf(f.named)
 	}
 	if f.tree == nil {
+		f.source = a.Profile
+		if a.Profile, err = collapsed(a.Profile, q); err != nil {
+			return nil, err
+		}
 		t, err := a.callTree("flame")
 		if err != nil {
 			return nil, err
 		}
 		t.Before, t.Ratio = before, ratio
-		t.Inverted, t.Collapse = q.Invert, t.Collapse || q.Collapse
+		t.Inverted = q.Invert
 		f.tree, f.origins = t, a.origins(t.Table)
 	}
 	if p := in[0].Profile; len(in) == 1 {
@@ -121,7 +128,7 @@ func (f *Flames) selection(m calls.Measure) *calls.Tree {
 	if f.tree.Nodes == nil || f.tree.Before != nil {
 		return nil
 	}
-	samples := m.Profile.SelectedFrom(f.tree.Profile)
+	samples := m.Profile.SelectedFrom(f.source)
 	if samples == nil {
 		return nil
 	}

@@ -230,7 +230,6 @@ func (c *flameChart) part(i int, rec *recording.Recording, p *profile.Profile, q
 	if err != nil {
 		return 0, err
 	}
-	t.Collapse = t.Collapse || q.Collapse
 	root, err := t.Find("", share)
 	if err != nil {
 		return 0, err

@@ -73,7 +73,7 @@ func (x *Sandwiching) set() (*sandwiched, error) {
 		return nil, err
 	}
 	for i := range out.trees {
-		of := calls.NewTree(a.Measure, out.table, t.Collapse || x.query.Collapse)
+		of := calls.NewTree(a.Measure, out.table, t.Collapse)
 		if of.Inverted = i == 1; s != nil {
 			of.Before, of.Ratio = s.p.Values(s.before), s.ratio
 		}

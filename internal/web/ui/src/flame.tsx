@@ -187,7 +187,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
               <Toggle on={get(state, "normalize") !== ""} title="compare shares, not amounts: before is scaled to the total of after" onClick={() => toggle("normalize")}>Normalize</Toggle>
             )}
             <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
-            {!app.api.embedded && <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="recursive calls as one box (l)">Collapse recursion</Toggle>}
+            {!app.api.embedded && <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="a cycle of recursive calls once (l)">Collapse recursion</Toggle>}
           </div>
         </div>
         <div class="crumbs" ref={crumbs}>
