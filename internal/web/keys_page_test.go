@@ -49,9 +49,20 @@ func TestPageEscape(t *testing.T) {
 	}
 }
 
-// A link leads to what is selected when it is pressed, also while the URL still lags behind the keys.
+// A link leads to what is selected when it is pressed, also while the URL still lags behind the keys, and to a call and not only to its function.
 func TestPageLinkOfSelection(t *testing.T) {
 	p := open(t, serve(t, []byte(walked)), 1280, 800)
+	p.visit("/flame?ui.q=walk")
+	at := `[document.querySelector(".stepper .num")?.innerText, document.querySelector("[role=treeitem][aria-selected=true]")?.ariaLevel].join()`
+	p.wait(at + ` === "– / 2,1"`)
+	p.key("n")
+	p.key("n")
+	p.wait(`location.search.includes("ui.call=main.main%3Bmain.walk%3Bmain.list%3Bmain.walk")`)
+	p.visit(eval[string](p, `location.pathname + location.search`))
+	p.wait(at + ` === "2 / 2,5"`)
+	p.key("n")
+	p.wait(at + ` === "1 / 2,3" && !location.search.includes("ui.call")`) // the widest needs no more than the function
+
 	p.visit("/flame?ui.sel=main.walk")
 	// The moment after which the URL follows never comes.
 	eval[bool](p, `window.setTimeout = ((real) => (f, ms, ...rest) => ms === 120 ? 1e9 : real(f, ms, ...rest))(window.setTimeout); true`)

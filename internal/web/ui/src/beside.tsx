@@ -10,10 +10,10 @@ import { App, Answer, asked, baseOf, useAnswer, useApp } from "./data";
 import { Breadcrumb, Choice, Legend, SafeColors, SearchBox, Toggle, rootOf, subjectAt, useSearch } from "./flame";
 import { growth, percent, signed, value } from "./format";
 import { Keys, useBack, useKeys } from "./keys";
-import { Marks, useMark } from "./marks";
+import { Marks, choiceOf, chosen, useMark } from "./marks";
 import { Item, itemsFor } from "./menu";
-import { Matches, Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, nameAt, widestOf } from "./model";
-import { functionOf, readable, shortest } from "./names";
+import { Matches, Model, Place, Window, decode, flatAt, framesWhere, placeOf, wayTo } from "./model";
+import { readable, shortest } from "./names";
 import { Notes, Problem, useActions } from "./parts";
 import { searched } from "./search";
 import { Pair, drift, get, go, put, state as latest } from "./state";
@@ -29,7 +29,6 @@ interface Side {
   data: Flame;
   model: Model;
   marks: Marks;
-  top: string[]; // names from the root of the stacks to that of the picture
 }
 
 function useSide(answer: Answer<Flame>, name: string): Side | undefined {
@@ -37,20 +36,12 @@ function useSide(answer: Answer<Flame>, name: string): Side | undefined {
   return useMemo(() => {
     if (!data) return undefined;
     const model = decode(data);
-    return { name, data, model, marks: new Marks(model), top: (data.path ?? []).map((p) => p.name) };
+    return { name, data, model, marks: new Marks(model) };
   }, [data, name]);
 }
 
-/** wayTo returns the names from the root of the stacks to a place. */
-function wayTo(s: Side, p: Place): string[] {
-  return [...s.top, ...ancestors(s.model, p).slice(1).map((q) => nameAt(s.model, q))];
-}
-
-/** placeOf is where a way leads in a side, or nothing where that is not in the picture. */
-function placeOf(s: Side, way: string[]): Place | undefined {
-  if (!s.top.every((n, i) => n === way[i])) return undefined;
-  return follow(s.model, way.slice(s.top.length));
-}
+/** wayIn returns the names from the root of the stacks to a place in a side. */
+const wayIn = (s: Side, p: Place): string[] => wayTo(s.model, s.data.path, p);
 
 export function SideBySide() {
   const app = useApp();
@@ -108,7 +99,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
       const o = sides.find((x) => x !== s);
       if (busy || !o) return;
       busy = true;
-      const twin = (p: Place | undefined) => p && placeOf(o, wayTo(s, p));
+      const twin = (p: Place | undefined) => p && placeOf(o.model, o.data.path, wayIn(s, p));
       const hover = twin(s.marks.hover);
       const cursor = twin(s.marks.cursor);
       if (!same(hover, o.marks.hover) || !same(cursor, o.marks.cursor) || s.marks.selected !== o.marks.selected) o.marks.set({ hover, cursor, selected: s.marks.selected });
@@ -119,15 +110,14 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
   useEffect(() => {
     const selected = get(latest(), "ui.sel");
     if (selected === "" || selected === main.marks.selected) return;
-    const is = framesOf(main.model, selected);
-    main.marks.set({ selected, cursor: widestOf(main.model, windows.get(main)!, is) ?? main.marks.cursor });
+    main.marks.set({ selected, cursor: choiceOf(latest(), main.model, main.data.path, windows.get(main)!) ?? main.marks.cursor });
   }, [main, get(state, "ui.sel")]);
 
   const zoomTo = (way: string[]) => go(put(latest(), "root", way.join(";")));
   const select = (s: Side, p: Place) => {
-    const selected = functionOf(frameAt(s.model, p)?.name ?? "");
-    s.marks.set({ cursor: p, selected });
-    drift(put(latest(), "ui.sel", selected));
+    const now = chosen(latest(), s.model, s.data.path, windows.get(s)!, p);
+    s.marks.set({ cursor: p, selected: get(now, "ui.sel") });
+    drift(now);
   };
   const hits = useMemo(() => search.wanted && new Matches(main.model, windows.get(main)!, search.wanted), [main, search.wanted]);
   const step = (d: number) => {
@@ -149,7 +139,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
   const steps: FlameStep[] = main.data.path ?? [];
   const menu = (s: Side) => (p: Place): Item[] => {
     const { frame, name } = subjectAt(s.model, p, s.data.path ?? []);
-    return itemsFor(app, frame, name, p.row > 0 ? () => zoomTo(wayTo(s, p)) : undefined, (to) => put(to, "root", wayTo(s, p).join(";")));
+    return itemsFor(app, frame, name, p.row > 0 ? () => zoomTo(wayIn(s, p)) : undefined, (to) => put(to, "root", wayIn(s, p).join(";")));
   };
   const flagged = useFlagged(main.model);
   const picture = (s: Side | undefined, name: string, title: string) => (
@@ -157,7 +147,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
       <h2>{title} <b>{name}</b> {s && <span class="quiet">{value(s.data.total, s.data.unit)}{root.length > 0 && s.model.rows[0]?.n > 0 && ` · ${percent(s.model.rows[0].cum[0], s.data.total)} in sight`}</span>}</h2>
       {s && s.model.width > 0 ? (
         <FlameCanvas model={s.model} window={windows.get(s)!} unit={s.data.unit} total={s.data.total} upward={upward} mode={mode} palette={palette} wanted={wanted.get(s)} flagged={s === main ? flagged : undefined}
-          marks={s.marks} keys={s === main} label={`Flame graph of ${name}`} onCursor={(p) => select(s, p)} onZoom={(p) => zoomTo(wayTo(s, p))} menu={menu(s)} />
+          marks={s.marks} keys={s === main} label={`Flame graph of ${name}`} onCursor={(p) => select(s, p)} onZoom={(p) => zoomTo(wayIn(s, p))} menu={menu(s)} />
       ) : <p class="quiet none">{root.length > 0 ? "There is no such call here." : "There are no samples here."} {root.length > 0 && <button class="small" onClick={() => zoomTo(root.slice(0, -1))}>zoom out</button>}</p>}
     </section>
   );
@@ -165,7 +155,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
     <div class="with-panel beside">
       <div class="main">
         <div class="tools">
-          <SearchBox search={search} at={-1} hits={hits?.count ?? 0} onStep={step} />
+          <SearchBox search={search} hits={hits} marks={main.marks} onStep={step} />
           <div class="group">
             <Toggle on onClick={() => go(put(put(latest(), "ui.side", ""), "ui.scale", ""))} title="one flame graph, colored by change">Side by side</Toggle>
             <Choice label="Width" value={common ? "common" : "own"} options={[["own", "each its own total"], ["common", "one scale for both"]]} onChange={(v) => go(put(latest(), "ui.scale", v === "common" ? v : ""))} />

@@ -105,7 +105,7 @@ export function OpenFiles() {
 
 /** of returns the view that is shown, of another recording. */
 function of(ref: string): State {
-  return ["root", "at", "metric", "ui.sel", "ui.zoom"].reduce((s, key) => put(s, key, ""), put(latest(), "ref", ref));
+  return ["root", "at", "metric", "ui.sel", "ui.call", "ui.zoom"].reduce((s, key) => put(s, key, ""), put(latest(), "ref", ref));
 }
 
 interface Saved {
@@ -115,7 +115,7 @@ interface Saved {
 
 /** linkOf returns a view without what it is of, so that it is one of whatever is open. */
 function linkOf(s: State): string {
-  return "/" + s.view + queryString(s.pairs.filter(([k]) => !["ref", "base", "base-tag", "ui.sel", "ui.zoom"].includes(k)));
+  return "/" + s.view + queryString(s.pairs.filter(([k]) => !["ref", "base", "base-tag", "ui.sel", "ui.call", "ui.zoom"].includes(k)));
 }
 
 /** SavedViews are views under a name. */

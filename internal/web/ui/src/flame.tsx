@@ -1,13 +1,13 @@
 // The flame graph. The server computes and sends what is large enough to be seen from the frame that is zoomed into; the
 // zoom is shown at once from what is there already, and made finer when the answer arrives.
 
-import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Flame, AnyFrame, FlameStep, Search } from "./api";
 import { ColorMode, Palette, colorOf, originNames } from "./colors";
 import { Keys, useBack, useKeys } from "./keys";
-import { Marks, useMark } from "./marks";
+import { Marks, choiceOf, chosen, useMark } from "./marks";
 import {
-  Matches, Model, Place, Window, ancestors, decode, flatAt, follow, frameAt, framesOf, framesWhere, matchedValue, nameAt, parentOf, widestOf, windowOf,
+  Matches, Model, Place, Window, ancestors, decode, flatAt, frameAt, framesWhere, matchedValue, nameAt, parentOf, placeOf, wayTo, windowOf,
 } from "./model";
 import { FlameCanvas } from "./canvas";
 import { useFlagged } from "./advice";
@@ -21,7 +21,7 @@ import { SideBySide, besideBase } from "./beside";
 import { App, asked, idle, peek, recordingOf, useAhead, useAnswer, useApp, useFirst } from "./data";
 import { count, percent, value } from "./format";
 import { PaletteContext, safeColors, setSafeColors } from "./theme";
-import { functionOf, short } from "./names";
+import { short } from "./names";
 
 /** FlameView is the flame graph with all that steers it. Where there is a base it is colored by change. */
 export function FlameView() {
@@ -65,10 +65,7 @@ export function rootOf(s: State): string[] {
 
 /** zoomed returns the window that the state asks for, as far as the model has it. */
 export function zoomed(data: Flame, model: Model, root: string[]): Window {
-  const have = (data.path ?? []).map((p) => p.name);
-  const begins = have.every((n, i) => n === root[i]);
-  const place = begins ? follow(model, root.slice(have.length)) : undefined;
-  return windowOf(model, place ?? { row: 0, i: 0 });
+  return windowOf(model, placeOf(model, data.path, root) ?? { row: 0, i: 0 });
 }
 
 function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; state: State; stale: boolean }) {
@@ -77,31 +74,29 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   const root = rootOf(state);
   const w = useMemo(() => zoomed(data, model, root), [data, model, get(state, "root")]);
   const marks = useMemo(() => new Marks(model), [model]);
-  const [match, setMatch] = useState(-1);
   const upward = get(state, "ui.orient") === "flame";
   const mode = (get(state, "ui.color") || (model.compares ? "change" : "origin")) as ColorMode;
 
   const search = useSearch(model, w);
   const hits = useMemo(() => search.wanted && new Matches(model, w, search.wanted), [model, w, search.wanted]);
   const flagged = useFlagged(model);
-  const at = useRef(-1); // keys come faster than the page is made anew
-  useEffect(() => setMatch((at.current = -1)), [search.wanted]);
-  // A link names the selected frame; the widest of its boxes stands for it.
+  const stepped = useRef(-1); // to this match, from which the cursor may have moved since
+  useEffect(() => { stepped.current = -1; }, [search.wanted]);
+  const call = useRef<string | undefined>(undefined); // as the state had it last
   useLayoutEffect(() => {
     const selected = get(latest(), "ui.sel");
-    if (selected === marks.selected) return;
-    marks.set({ selected, cursor: widestOf(model, w, framesOf(model, selected)) ?? marks.cursor });
-  }, [model, get(state, "ui.sel")]);
+    const way = get(latest(), "ui.call");
+    if (selected === marks.selected && way === call.current) return;
+    call.current = way;
+    marks.set({ selected, cursor: choiceOf(latest(), model, data.path, w) ?? marks.cursor });
+  }, [model, get(state, "ui.sel"), get(state, "ui.call")]);
 
   const above: FlameStep[] = [...(data.path ?? [])];
   for (const p of ancestors(model, w.top).slice(1)) {
     const r = model.rows[p.row];
     above.push({ name: nameAt(model, p), cum: r.cum[p.i], flat: r.flat[p.i] });
   }
-  const namesTo = (p: Place): string[] => [
-    ...(data.path ?? []).map((s) => s.name),
-    ...ancestors(model, p).slice(1).map((q) => nameAt(model, q)),
-  ];
+  const namesTo = (p: Place): string[] => wayTo(model, data.path, p);
   const into = (s: State, names: string[]) => put(s, "root", names.join(";"));
   const zoomTo = (names: string[]) => go(into(latest(), names));
   // What is drawn may still be from before the last step; names with semicolons are told apart only by what is drawn.
@@ -109,15 +104,17 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   const way = names.join(";") === get(state, "root") ? names : root;
   const zoom = (p: Place) => zoomTo(namesTo(p));
   const select = (p: Place) => {
-    const selected = functionOf(frameAt(model, p)?.name ?? "");
-    marks.set({ cursor: p, selected });
-    drift(put(latest(), "ui.sel", selected));
+    const s = chosen(latest(), model, data.path, w, p);
+    call.current = get(s, "ui.call");
+    marks.set({ cursor: p, selected: get(s, "ui.sel") });
+    drift(s);
   };
   const step = (d: number) => {
     if (!hits?.count) return;
-    const next = (at.current + d + hits.count) % hits.count;
-    setMatch((at.current = next));
-    select(hits.places()[next]);
+    const now = marks.cursor ? hits.rank(marks.cursor) : -1;
+    const from = now < 0 ? stepped.current : now;
+    stepped.current = from < 0 ? (d > 0 ? 0 : hits.count - 1) : (from + d + hits.count) % hits.count;
+    select(hits.places()[stepped.current]);
   };
   // From where the cursor is, which may have moved since.
   const advised = (d: number) => {
@@ -168,7 +165,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
     <div class="with-panel">
       <div class="main">
         <div class="tools">
-          <SearchBox search={search} at={match} hits={hits?.count ?? 0} onStep={step} />
+          <SearchBox search={search} hits={hits} marks={marks} onStep={step} />
           <div class="group">
             <Choice label="Color" value={mode} options={[
               ...(model.compares ? [["change", "change"] as [string, string]] : []),
@@ -324,8 +321,9 @@ function searchHere(model: Model, w: Window, q: string): Found {
   return { q, wanted, found: model.frames.name.filter((_, f) => wanted[f] === 1), bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${count(n)} functions of those drawn` };
 }
 
-export function SearchBox({ search, at, hits, onStep }: { search: Found; at: number; hits: number; onStep: (d: number) => void }) {
+export function SearchBox({ search, hits, marks, onStep }: { search: Found; hits: Matches | undefined; marks: Marks; onStep: (d: number) => void }) {
   const { state } = useApp();
+  const none = !hits?.count;
   const box = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => { box.current?.focus(); box.current?.select(); } });
   const filter = (key: string) => go(add(put(state, "ui.q", ""), key, filterOf(search.q, search.found)));
@@ -341,9 +339,9 @@ export function SearchBox({ search, at, hits, onStep }: { search: Found; at: num
         {search.q !== "" && search.bad === "" && (
           <>
             <span class="stepper">
-              <button onClick={() => onStep(-1)} disabled={hits === 0} aria-label="previous match" title="previous match (N)">‹</button>
-              <span class="num">{search.known ? <>{at < 0 ? "–" : at + 1} / {hits}</> : "…"}</span>
-              <button onClick={() => onStep(1)} disabled={hits === 0} aria-label="next match" title="next match (n)">›</button>
+              <button onClick={() => onStep(-1)} disabled={none} aria-label="previous match" title="previous match (N)">‹</button>
+              <span class="num">{!search.known ? "…" : !hits ? "– / 0" : <MatchAt hits={hits} marks={marks} />}</span>
+              <button onClick={() => onStep(1)} disabled={none} aria-label="next match" title="next match (n)">›</button>
             </span>
             <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
             <button disabled={!search.known} onClick={() => filter("hide")} title="take matches out of the stacks">Hide</button>
@@ -353,6 +351,13 @@ export function SearchBox({ search, at, hits, onStep }: { search: Found; at: num
       </div>
     </div>
   );
+}
+
+/** MatchAt says which match the cursor is at. */
+function MatchAt({ hits, marks }: { hits: Matches; marks: Marks }) {
+  const cursor = useMark(marks, (m) => m.cursor);
+  const at = useMemo(() => (cursor ? hits.rank(cursor) : -1), [hits, cursor]);
+  return <>{at < 0 ? "–" : at + 1} / {hits.count}</>;
 }
 
 export function Choice({ label, value: v, options, onChange }: {

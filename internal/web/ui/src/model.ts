@@ -222,6 +222,17 @@ export function follow(m: Model, names: string[]): Place | undefined {
   return at;
 }
 
+/** wayTo returns the names from the root of the stacks to a place in a picture whose root path leads to. */
+export function wayTo(m: Model, path: { name: string }[] | undefined, p: Place): string[] {
+  return [...(path ?? []).map((s) => s.name), ...ancestors(m, p).slice(1).map((q) => nameAt(m, q))];
+}
+
+/** placeOf is where a way from the root of the stacks leads in a picture whose root path leads to, or nothing where that is not in it. */
+export function placeOf(m: Model, path: { name: string }[] | undefined, way: string[]): Place | undefined {
+  const have = path ?? [];
+  return have.every((s, i) => s.name === way[i]) ? follow(m, way.slice(have.length)) : undefined;
+}
+
 export function windowOf(m: Model, top: Place): Window {
   const r = m.rows[top.row];
   return { top, x0: r.x[top.i], x1: r.x[top.i] + r.w[top.i] };
@@ -259,6 +270,19 @@ export class Matches {
     return (this.sorted = out.sort((a, b) => rows[b.row].w[b.i] - rows[a.row].w[a.i] || a.row - b.row || a.i - b.i));
   }
 
+  /** rank returns how many of them come before p, or -1 where p is not one of them. */
+  rank(p: Place): number {
+    const { rows } = this.model;
+    if (!this.wanted[rows[p.row].frame[p.i]] || !within(this.model, this.window, p)) return -1;
+    const wide = rows[p.row].w[p.i];
+    let n = 0;
+    this.each((row, i) => {
+      const d = rows[row].w[i] - wide || p.row - row || p.i - i;
+      if (d > 0) n++;
+    });
+    return n;
+  }
+
   private each(visit: (row: number, i: number) => void): void {
     const { rows } = this.model;
     for (let row = this.window.top.row; row < rows.length; row++) {
@@ -273,6 +297,12 @@ export class Matches {
 /** widestOf returns the widest place in a window whose frame is wanted. */
 export function widestOf(m: Model, w: Window, wanted: Uint8Array): Place | undefined {
   return new Matches(m, w, wanted).places()[0];
+}
+
+/** within tells whether a place is in a window. */
+export function within(m: Model, w: Window, p: Place): boolean {
+  const at = m.rows[p.row].x[p.i];
+  return p.row >= w.top.row && at >= w.x0 && at < w.x1;
 }
 
 /** matchedValue adds up the outermost wanted nodes of a window, so that nothing counts twice. */
