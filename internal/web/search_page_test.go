@@ -78,7 +78,20 @@ func TestPageSearchCase(t *testing.T) {
 	p.pardon = "/api/search"
 	p.visit("/flame?ui.q=(Sort")
 	p.wait(`document.querySelector(".matched .bad") !== null`)
-	if got := p.text(".matched"); strings.Contains(got, "(?i)") {
-		t.Errorf("of a search that is no regexp the page says %q", got)
+	if got, want := p.text(".matched"), `missing closing ) at character 1, "(Sort"`; got != want {
+		t.Errorf("of a search that is no regexp the page says %q, want %q", got, want)
+	}
+	// Where the picture is zoomed, the share is of all, and the matches are those in view.
+	for path, want := range map[string]string{
+		"/flame?ui.q=other":                             "2.44% matched – / 1",
+		"/flame?ui.q=other&root=main.main%3Bmain.Sort":  "2.44% of all matched none in view",
+		"/flame?ui.q=other&root=main.main%3Bmain.other": "2.44% of all matched – / 1 in view",
+	} {
+		p.visit(path)
+		now := `[".matched b", ".stepper .num"].map((s) => document.querySelector(s)?.innerText).join(" ")`
+		p.wait(`document.querySelector(".matched b") !== null`)
+		if got := eval[string](p, now); got != want {
+			t.Errorf("%s says %q, want %q", path, got, want)
+		}
 	}
 }

@@ -334,7 +334,7 @@ func (a *question) trim(limit int, minShare, minEdge float64) calls.Trim {
 func (a *question) pattern() (*regexp.Regexp, error) {
 	rx, err := regexp.Compile(a.query.Arg)
 	if err != nil {
-		return nil, fmt.Errorf("parsing argument regexp %s: %w", a.query.Arg, err)
+		return nil, query.CheckRegexp(a.query.Arg) // which says where the mistake is
 	}
 	return rx, nil
 }

@@ -85,7 +85,7 @@ function Both({ before, after, names, stale }: { before: Side | undefined; after
   const windowFor = (s: Side): Window => ({ top: { row: 0, i: 0 }, x0: 0, x1: common ? largest : s.model.width });
   const windows = useMemo(() => new Map(sides.map((s) => [s, windowFor(s)])), [sides, common, largest]);
   const main = after ?? before!;
-  const search = useSearch(main.model, windows.get(main)!);
+  const search = useSearch(main.model, windows.get(main)!, root.length > 0);
   const rx = useMemo(() => (search.q === "" ? undefined : searched(search.q)), [search.q]);
   const wanted = useMemo(() => new Map(sides.map((s) => {
     if (s === main || !rx) return [s, search.wanted];

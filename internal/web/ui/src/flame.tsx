@@ -77,7 +77,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
   const upward = get(state, "ui.orient") === "flame";
   const mode = (get(state, "ui.color") || (model.compares ? "change" : "origin")) as ColorMode;
 
-  const search = useSearch(model, w);
+  const search = useSearch(model, w, root.length > 0);
   const hits = useMemo(() => search.wanted && new Matches(model, w, search.wanted), [model, w, search.wanted]);
   const flagged = useFlagged(model);
   const stepped = useRef(-1); // to this match, from which the cursor may have moved since
@@ -276,6 +276,7 @@ export function detailOf(data: { total: number }, model: Model, w: Window, p: Pl
 
 interface Found {
   q: string;
+  zoomed: boolean;
   wanted: Uint8Array | undefined;
   found: Iterable<string>; // names
   text: string;
@@ -284,8 +285,11 @@ interface Found {
   known: boolean; // what was typed last is answered, so it is a regexp
 }
 
-/** useSearch marks the frames that match what is searched for. The share that matched is exact: the server counts it. */
-export function useSearch(model: Model, w: Window): Found {
+/**
+ * useSearch marks the frames that match what is searched for. The share that matched is exact: the server counts it. It is of the whole profile.
+ * Where the picture is zoomed, that is said, since the matches to step through are those in view.
+ */
+export function useSearch(model: Model, w: Window, zoomed: boolean): Found {
   const app = useApp();
   const q = get(app.state, "ui.q");
   const remote = q !== "" && !app.api.embedded;
@@ -299,26 +303,26 @@ export function useSearch(model: Model, w: Window): Found {
     return { found, wanted: framesWhere(model, (name) => found.has(name)) };
   }, [data, model]);
   return useMemo(() => {
-    const none = { q, wanted: undefined, found: [], text: "", title: "", bad: "", known: false };
+    const none = { q, zoomed, wanted: undefined, found: [], text: "", title: "", bad: "", known: false };
     if (q === "") return none;
-    if (app.api.embedded) return searchHere(model, w, q);
+    if (app.api.embedded) return searchHere(model, w, q, zoomed);
     if (error) return { ...none, bad: error.message };
     if (!data || !marked) return none;
     return {
-      ...marked, q, bad: "", known: current,
-      text: current ? `${percent(data.value, data.total)} matched` : "",
+      ...marked, q, bad: "", known: current, zoomed,
+      text: current ? `${percent(data.value, data.total)}${zoomed ? " of all" : ""} matched` : "",
       title: `${count(data.count)} ${data.count === 1 ? "function" : "functions"}`,
     };
-  }, [q, data, marked, error, current, model, w]);
+  }, [q, data, marked, error, current, model, w, zoomed]);
 }
 
-function searchHere(model: Model, w: Window, q: string): Found {
+function searchHere(model: Model, w: Window, q: string, zoomed: boolean): Found {
   const rx = searched(q);
-  if (!rx) return { q, wanted: undefined, found: [], text: "", title: "", bad: "this is no regular expression", known: false };
+  if (!rx) return { q, zoomed, wanted: undefined, found: [], text: "", title: "", bad: "this is no regular expression", known: false };
   const wanted = framesWhere(model, (name) => rx.test(name));
   const n = wanted.reduce((sum, is) => sum + is, 0);
   const whole = model.rows[w.top.row].cum[w.top.i];
-  return { q, wanted, found: model.frames.name.filter((_, f) => wanted[f] === 1), bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)} matched`, title: `${count(n)} functions of those drawn` };
+  return { q, zoomed, wanted, found: model.frames.name.filter((_, f) => wanted[f] === 1), bad: "", known: true, text: `${percent(matchedValue(model, w, wanted), whole)}${zoomed ? " of the view" : ""} matched`, title: `${count(n)} functions of those drawn` };
 }
 
 export function SearchBox({ search, hits, marks, onStep }: { search: Found; hits: Matches | undefined; marks: Marks; onStep: (d: number) => void }) {
@@ -340,7 +344,7 @@ export function SearchBox({ search, hits, marks, onStep }: { search: Found; hits
           <>
             <span class="stepper">
               <button onClick={() => onStep(-1)} disabled={none} aria-label="previous match" title="previous match (N)">‹</button>
-              <span class="num">{!search.known ? "…" : !hits ? "– / 0" : <MatchAt hits={hits} marks={marks} />}</span>
+              <span class="num">{!search.known ? "…" : none ? (search.zoomed ? "none in view" : "– / 0") : <><MatchAt hits={hits} marks={marks} />{search.zoomed && " in view"}</>}</span>
               <button onClick={() => onStep(1)} disabled={none} aria-label="next match" title="next match (n)">›</button>
             </span>
             <button disabled={!search.known} onClick={() => filter("focus")} title="keep only samples with a match">Focus</button>
