@@ -24,21 +24,24 @@ const lines = `[...document.querySelectorAll(".hotlines .line")].map((l) => l.qu
 // TestPageLinesOfTheCall holds that the hottest lines beside a call of the flame graph are those of that call, and that it
 // is said where they are of all calls.
 func TestPageLinesOfTheCall(t *testing.T) {
-	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
-	for _, name := range []string{"main.main", "main.a", "main.b", "main.work"} {
-		b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name, File: "/src/w.go", StartLine: 1})
+	work := func(ref string, fromA, fromB int64) *recording.Recording {
+		b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+		for _, name := range []string{"main.main", "main.a", "main.b", "main.work"} {
+			b.Functions = append(b.Functions, profile.Function{Name: name, SystemName: name, File: "/src/w.go", StartLine: 1})
+		}
+		for i, l := range []profile.Line{{Function: 0, Line: 1}, {Function: 1, Line: 2}, {Function: 2, Line: 3}, {Function: 3, Line: 5}, {Function: 3, Line: 6}} {
+			b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Address: uint64(i + 1), Lines: []profile.Line{l}})
+		}
+		b.Add([]uint32{3, 1, 0}, 0, []int64{fromA}) // line 5
+		b.Add([]uint32{4, 2, 0}, 0, []int64{fromB}) // line 6
+		b.Renumber()
+		prof, err := b.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &recording.Recording{Ref: ref, Profile: prof, Sources: ten{}}
 	}
-	for i, l := range []profile.Line{{Function: 0, Line: 1}, {Function: 1, Line: 2}, {Function: 2, Line: 3}, {Function: 3, Line: 5}, {Function: 3, Line: 6}} {
-		b.Locations = append(b.Locations, profile.Location{Mapping: profile.NoMapping, Address: uint64(i + 1), Lines: []profile.Line{l}})
-	}
-	b.Add([]uint32{3, 1, 0}, 0, []int64{40}) // line 5, from a
-	b.Add([]uint32{4, 2, 0}, 0, []int64{60}) // line 6, from b
-	b.Renumber()
-	prof, err := b.Profile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := open(t, serveRecordings(t, &recording.Recording{Ref: "cpu.pprof", Profile: prof, Sources: ten{}}), 1280, 800)
+	p := open(t, serveRecordings(t, work("cpu.pprof", 40, 60), work("new.pprof", 10e6, 6e9), work("old.pprof", 3.43e6, 6e9)), 1280, 800)
 	p.visit("/flame")
 	for _, x := range []float64{0.05, 0.95} {
 		p.point(x, 3, 1)
@@ -71,6 +74,12 @@ func TestPageLinesOfTheCall(t *testing.T) {
 	p.wait(`document.querySelector(".panel .name").innerText === "main.b"`)
 	if got := p.text(".panel dl"); !strings.Contains(got, "60ns") || strings.Contains(got, "flat") {
 		t.Errorf("inverted, the caller main.b costs %q", got)
+	}
+
+	// The unit of a column is one in which what lines cost before can be read, too.
+	p.visit("/source?ref=new.pprof&base=old.pprof&arg=main.work")
+	if got, want := eval[string](p, `[...document.querySelectorAll("#L0-5 td")].slice(0, 3).map((c) => c.innerText).join()`), "10ms,10ms,3.43ms"; got != want {
+		t.Errorf("line 5 costs %s, want %s", got, want)
 	}
 }
 

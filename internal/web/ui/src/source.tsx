@@ -126,7 +126,7 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
     document.getElementById(id)?.scrollIntoView({ block: "center" });
   }, [found, number]);
   const most = Math.max(...hot.map((h) => Math.abs(h.cum)), 0);
-  const unit = useMemo(() => unitOf(files.flatMap(({ file }) => (file.lines ?? []).flatMap((l) => [l.flat ?? 0, l.cum ?? 0])), data.total, data.unit), [data]);
+  const unit = useMemo(() => unitOf(files.flatMap(({ file }) => (file.lines ?? []).flatMap((l) => [l.flat ?? 0, l.cum ?? 0, l.before?.cum ?? 0])), data.total, data.unit), [data]);
   const mostFlat = Math.max(...hot.map((h) => Math.abs(h.flat)), 0);
   return (
     <>
