@@ -47,6 +47,13 @@ func TestPageEscape(t *testing.T) {
 	if got := eval[string](p, `location.search`); got != "?root=main.main" {
 		t.Errorf("Escape in the form of a filter led to %s", got)
 	}
+
+	// The sheet has the key of each view, the call tree among them: it has a letter, and the views after it still have their numbers.
+	tabs := eval[string](p, `[...document.querySelectorAll(".tabs a")].map((a) => a.title).join("\n")`)
+	told := eval[string](p, `[...document.querySelector(".sheet section").querySelectorAll("dl > div")].map((d) => d.querySelector("dd").textContent + " (" + d.querySelector("dt").textContent + ")").join("\n")`)
+	if told != tabs || !strings.Contains(told, "Call tree (w)\nCallers (3)") {
+		t.Errorf("the sheet of keys has the views\n%s\nand the tabs are\n%s", told, tabs)
+	}
 }
 
 // A link leads to what is selected when it is pressed, also while the URL still lags behind the keys, and to a call and not only to its function.

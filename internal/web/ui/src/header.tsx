@@ -19,7 +19,7 @@ export interface View {
   title: string;
   needs: string; // what has to be answerable for it to be offered
   of: string; // the view of hone that has to have something to show
-  key?: string; // where it is not its place
+  key?: string; // else it is a number
   fleet?: "all" | "one"; // it is about a store: all of it, or what is selected
 }
 
@@ -214,6 +214,7 @@ function Download() {
 
 function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
+  const offered = offeredBy(useApp());
   useKeys({ "?": () => dialog.current?.showModal() });
   return (
     <>
@@ -223,10 +224,10 @@ function Help() {
         <div class="sheet" tabIndex={-1} autofocus>
           <h2>Keys</h2>
           <div class="columns">
-            {sheet.map(([title, keys]) => (
+            {[["Views", offered.map((v): [string, string] => [v.key, v.title])] as const, ...sheet].map(([title, keys]) => (
               <section>
                 <h3>{title}</h3>
-                <dl>{keys.map(([k, doc]) => <div><dt>{k.split(/ +/).map((x) => (x === "…" ? x : <kbd>{x}</kbd>))}</dt><dd>{doc}</dd></div>)}</dl>
+                <dl>{keys.map(([k, doc]) => <div><dt>{k.split(/ +/).map((x) => <kbd>{x}</kbd>)}</dt><dd>{doc}</dd></div>)}</dl>
               </section>
             ))}
           </div>
@@ -237,20 +238,25 @@ function Help() {
   );
 }
 
-export function Tabs() {
-  const app = useApp();
+/** offeredBy returns the views that there are, each with its key. */
+function offeredBy(app: App): (View & { key: string })[] {
   const { state, api, session } = app;
   const ref = get(state, "ref");
   const chosen = ref !== "" && !ref.startsWith(shelved); // from the store
   // What a selection has is not known before it is added up.
   const unknown = ofFleet && chosen && session.recordings.length === 0;
-  const offered = views.filter((v) => (v.fleet ? ofFleet && (v.fleet === "all" || chosen) : unknown ? !v.key : api.has(v.needs) && shows(app, v.of)));
-  // Those that only some recordings have do not change the keys of the others.
-  const numbered = offered.filter((v) => !v.key);
-  const keyOf = (v: View) => v.key ?? String(numbered.indexOf(v) + 1);
+  let numbered = 0; // those that only some recordings have do not change the keys of the others
+  return views.filter((v) => (v.fleet ? ofFleet && (v.fleet === "all" || chosen) : unknown ? !v.key : api.has(v.needs) && shows(app, v.of)))
+    .map((v) => ({ ...v, key: v.key ?? String(++numbered) }));
+}
+
+export function Tabs() {
+  const app = useApp();
+  const { state } = app;
+  const offered = offeredBy(app);
   const keys: Record<string, () => void> = {};
   const target = (v: View, from: State) => (v.name === "services" ? services(from) : to(from, v.name));
-  for (const v of offered) keys[keyOf(v)] = () => go(target(v, latest()));
+  for (const v of offered) keys[v.key] = () => go(target(v, latest()));
   useKeys(keys);
   useExpected();
   const strip = useRef<HTMLElement>(null);
@@ -269,7 +275,7 @@ export function Tabs() {
   return (
     <nav class="tabs" aria-label="Views" ref={strip}>
       {offered.map((v) => (
-        <Link to={target(v, state)} href={href(target(v, state))} current={v.name === state.view} title={`${v.title} (${keyOf(v)})`} class={v.name === "service" ? "apart" : ""}
+        <Link to={target(v, state)} href={href(target(v, state))} current={v.name === state.view} title={`${v.title} (${v.key})`} class={v.name === "service" ? "apart" : ""}
           soon={v.name === "sandwich" ? () => expectCallers(app, get(latest(), "ui.sel")) : undefined}>{v.title}</Link>
       ))}
     </nav>

@@ -1,4 +1,4 @@
-// Keys. A view says what its keys do; the sheet behind ? lists all of them.
+// Keys. A view says what its keys do; the sheet behind ? lists all of them, after the keys that lead to the views.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { go, ofFleet, put, state as latest } from "./state";
@@ -9,10 +9,7 @@ export const sheet: [title: string, keys: [key: string, doc: string][]][] = [
   [
     "Everywhere",
     [
-      ["1 … 9", "the views, from left to right"],
-      ofFleet ? ["0", "the service over time"] : ["0", "the timeline, where there is one"],
-      ...(ofFleet ? [] : [["w  F", "the call tree; the flame chart, where times are known"], ["v  b  o  x", "comparison, benchmarks, load run and execution trace, where there are any"], ["G  H  M  C", "goroutines, who holds memory, memory and garbage collection, where known"]] as [string, string][]),
-      ...(ofFleet ? [["g  e  k", "all services, events, the shelf"], ["m", "the heat map of single profiles"], ["[  ]", "the time before and after"]] as [string, string][] : []),
+      ...(ofFleet ? [["[  ]", "the time before and after"]] as [string, string][] : []),
       ["/", "search"],
       ["Esc", "leave the search and keep it; then clear it; zoom out"],
       ["↓", "from a search to the rows that it found"],
