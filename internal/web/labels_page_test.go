@@ -92,6 +92,10 @@ func TestPageTracesMany(t *testing.T) {
 // Values that are chosen are kept or dropped, or compared with others.
 func TestPageLabels(t *testing.T) {
 	p := open(t, serveRecordings(t, labeled(t)), 1280, 800)
+	p.visit("/flame?tag-root=endpoint,tenant") // as the command line may ask for
+	if got := eval[[]string](p, `[...document.querySelectorAll(".choice option:checked")].map((o) => o.innerText)`); !slices.Contains(got, "by endpoint, tenant") {
+		t.Errorf("with two labels as frames, what is chosen is %q", got)
+	}
 	p.visit("/tags")
 	p.choose("/cart")
 	p.choose("/list?a,b")

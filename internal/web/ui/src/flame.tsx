@@ -389,8 +389,9 @@ function LabelFrames() {
   const labels = rec?.labels ?? [];
   const now = get(state, "tag-root");
   if (labels.length === 0) return null;
+  const known = now === "" || labels.includes(now) ? labels : [...labels, now]; // several with commas, from the command line
   return (
-    <Choice label="Labels" value={now} options={[["", "not shown"], ...labels.map((l) => [l, `by ${l}`] as [string, string])]}
+    <Choice label="Labels" value={now} options={[["", "not shown"], ...known.map((l) => [l, `by ${l.replaceAll(",", ", ")}`] as [string, string])]}
       onChange={(v) => go(put(put(state, "tag-root", v), "root", ""))} />
   );
 }
