@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/hone-perf/hone/internal/profile"
@@ -270,5 +271,11 @@ func TestPageNames(t *testing.T) {
 	p.settled()
 	if got := p.text(".picks"); !strings.Contains(got, "work") {
 		t.Errorf("what can be chosen is %q", got)
+	}
+	// Beside what changed, names on the overview have room; it is two cards wide.
+	p.do(chromedp.EmulateViewport(1400, 900))
+	p.visit("/overview?base=/home/somebody/profiles/of/old.pprof")
+	if got := eval[float64](p, `Math.min(...[...document.querySelectorAll(".card .gauge + .fn")].map((e) => e.getBoundingClientRect().width))`); got < 250 {
+		t.Errorf("names on the overview have %.0f pixels", got)
 	}
 }

@@ -53,7 +53,7 @@ export function OverviewView() {
       <SymptomList data={symptoms} />
       {!waits && <Findings />}
       {!d.rows?.length ? <Nothing head={d} /> : (
-        <div class="cards">
+        <div class={d.before ? "cards comparing" : "cards"}>
           {waits && <section class="card"><RequestsInSight /></section>}
           {waits ? <WaitPlaces /> : <Rows title="Flat" doc="what functions cost without what they call" top={d} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />}
           {cum.data && <Rows title="Cum" doc="what functions cost with all that they call" top={cum.data} of={(r) => r.cum} more={to(put(state, "sort", "cum"), "top")} />}
