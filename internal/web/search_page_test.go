@@ -63,6 +63,13 @@ func TestPageSearchCase(t *testing.T) {
 		if got := shown(".functions button"); got != q.want {
 			t.Errorf("Source lists %q for %s, want %q", got, q.text, q.want)
 		}
+		p.visit("/sandwich")
+		p.search()
+		p.key(q.text)
+		p.settled()
+		if got := eval[string](p, `[...document.querySelectorAll(".picks button")].map((b) => b.lastElementChild.innerText).join(" ")`); got != q.want {
+			t.Errorf("Callers offers %q for %s, want %q", got, q.text, q.want)
+		}
 	}
 	// The share of what a picture finds comes from the server. A filter made of the search leaves the same.
 	for _, test := range []struct{ q, matched, filter string }{

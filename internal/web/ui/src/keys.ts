@@ -135,7 +135,7 @@ export function clearSearch(): void {
 /** toRows moves the focus to the table, or to the list, that a search field is above. */
 export function toRows(): void {
   const rows = (which: string) => document.querySelector<HTMLElement>(which);
-  (rows("main .table tbody tr.selected[tabindex]") ?? rows("main .table tbody tr[tabindex], main .functions li button"))?.focus();
+  (rows("main .table tbody tr.selected[tabindex]") ?? rows("main .table tbody tr[tabindex], main .functions li button, main .picks button"))?.focus();
 }
 
 /**

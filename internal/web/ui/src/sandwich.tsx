@@ -1,6 +1,6 @@
 // Callers and callees: who calls a function, growing up from it, and what it calls, growing down.
 
-import { useContext, useMemo } from "preact/hooks";
+import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import { Sandwich, Top, Tree } from "./api";
 import { ColorMode } from "./colors";
 import { FlameCanvas } from "./canvas";
@@ -15,6 +15,7 @@ import { functionOf, nameOf } from "./names";
 import { Detail, Panel } from "./panel";
 import { Delta, Message, Nothing, Notes, Problem, useActions } from "./parts";
 import { get, go, put, state as latest, to } from "./state";
+import { matcher, searchRule } from "./search";
 import { PaletteContext } from "./theme";
 
 export function SandwichView() {
@@ -28,17 +29,27 @@ export function SandwichView() {
   return <Both data={data} name={name} />;
 }
 
+const picks = 40; // more are there for those who search
+
 /** Pick offers the functions that cost most, where none was chosen yet. */
 function Pick() {
   const app = useApp();
-  const { data, error } = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", "40"]));
+  const [q, setQ] = useState("");
+  const box = useRef<HTMLInputElement>(null);
+  const match = useMemo(() => matcher(q), [q]);
+  const { data, error } = useAnswer<Top>("/api/top", asked(app, "top", ["sort", "cum"], ["limit", "1000"]));
+  useKeys({ "/": () => box.current?.focus(), Escape: () => setQ("") });
   if (error) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;
   if (!data.rows?.length) return <Nothing head={data} />;
+  const found = data.rows.filter((r) => q === "" || match(nameOf(r))).slice(0, picks);
   return (
     <Message title="Callers and callees of which function?">
+      <input ref={box} type="search" placeholder="Filter functions  ( / )" aria-label="Filter functions" title={searchRule} value={q} spellcheck={false}
+        onInput={(e) => setQ(e.currentTarget.value)} />
+      {found.length === 0 && <p class="quiet">no function matches</p>}
       <ul class="picks">
-        {data.rows.map((r) => (
+        {found.map((r) => (
           <li><button class="link" onClick={() => go(to(app.state, "sandwich", ["arg", r.name ?? ""], ["ui.sel", r.name ?? ""]))}>
             <span class="num">{percent(r.cum, data.total)}</span> <span>{nameOf(r)}</span>
           </button></li>
