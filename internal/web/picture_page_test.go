@@ -218,9 +218,9 @@ func contrast(a, b [3]int) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// Boxes are told from each other by an edge of 3:1, in both themes and for all colors.
+// Boxes are told from each other by an edge of 3:1, in both themes and for all colors. The packages that most of a picture is of differ in color.
 func TestPageEdges(t *testing.T) {
-	p := open(t, serve(t, []byte("main.a;runtime.x 1\nmain.b;strings.y 1\n")), 1280, 800)
+	p := open(t, serve(t, []byte("main.a;runtime.x;cmd/compile/internal/ir.f;cmd/compile/internal/types.g 1\nmain.b;strings.y;cmd/internal/obj.h 1\n")), 1280, 800)
 	for _, theme := range []string{"light", "dark"} {
 		for _, safe := range []string{"", "safe"} {
 			for _, mode := range []string{"origin", "package", "plain"} {
@@ -240,6 +240,20 @@ func TestPageEdges(t *testing.T) {
 					if best < 3 || contrast(below, left) < 3 {
 						t.Errorf("%s %s %s: beside a box of row %d the edge has %.2f:1, below it %.2f:1", theme, safe, mode, row, best, contrast(below, left))
 					}
+				}
+				if mode != "package" {
+					continue
+				}
+				colors := eval[[][3]int](p, `[...document.querySelectorAll(".legend .dot")].map((e) => getComputedStyle(e).backgroundColor.match(/\d+/g).map(Number))`)
+				least := math.Inf(1)
+				for i, x := range colors {
+					for _, y := range colors[:i] {
+						u, v := lab(seenBy([9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}, x)), lab(seenBy([9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}, y))
+						least = min(least, math.Hypot(math.Hypot(u[0]-v[0], u[1]-v[1]), u[2]-v[2]))
+					}
+				}
+				if len(colors) != 6 || least < 15 {
+					t.Errorf("%s %s: two of the colors of %d packages are %.1f apart", theme, safe, len(colors), least)
 				}
 			}
 		}

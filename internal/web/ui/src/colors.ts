@@ -1,6 +1,7 @@
 // Colors of boxes. All of them carry dark text at 4.5:1 or better, and neighbors differ in lightness too, not only in hue.
 
-import { AnyFrame, FlameFrames, Origin } from "./api";
+import { AnyFrame, Origin } from "./api";
+import { Model, packagesOf } from "./model";
 
 export type ColorMode = "origin" | "package" | "plain" | "change";
 
@@ -13,7 +14,7 @@ export interface Palette {
   all: string; // the root
   run: string; // what is too narrow to draw by itself
   plain: string;
-  hue: (degrees: number) => string;
+  place: (n: number) => string; // of packages, the first ones as different as possible
   less: string[]; // a little, more, a lot
   more: string[];
   same: string;
@@ -29,6 +30,15 @@ export interface Palette {
   states: Record<string, string>; // of goroutines and Ps in a trace
 }
 
+// In an order in which neighbors, and the first few of all, look different.
+const hues = [28, 208, 120, 285, 52, 172, 335, 235, 85, 3];
+
+/** hued returns the color at a place: each hue with the first saturation and lightness, then each with the next ones. */
+function hued(n: number, rounds: [number, number][]): string {
+  const [saturation, lightness] = rounds[Math.floor(n / hues.length) % rounds.length];
+  return `hsl(${hues[n % hues.length]} ${saturation}% ${lightness}%)`;
+}
+
 const light: Palette = {
   dark: false,
   edge: "#5f5c56",
@@ -38,7 +48,7 @@ const light: Palette = {
   all: "#e3e1dc",
   run: "#c9c7c2",
   plain: "#efc48f",
-  hue: (d) => `hsl(${d} 58% 76%)`,
+  place: (n) => hued(n, [[66, 79], [70, 87], [36, 78]]),
   less: ["#cfe0f3", "#9cc3ec", "#68a5e3"],
   more: ["#fbdcbc", "#f7b877", "#f0923b"],
   same: "#dddbd6",
@@ -66,7 +76,7 @@ const dark: Palette = {
   all: "#8d8f94",
   run: "#4b4f57",
   plain: "#d9a566",
-  hue: (d) => `hsl(${d} 45% 66%)`,
+  place: (n) => hued(n, [[52, 67], [34, 60], [60, 78]]),
   less: ["#a4b8cf", "#80aadb", "#5f9de6"],
   more: ["#d8b796", "#e2a263", "#ee9036"],
   same: "#9a9c9f",
@@ -95,7 +105,7 @@ const forced: Palette = {
   all: "Canvas",
   run: "GrayText",
   plain: "Canvas",
-  hue: () => "Canvas",
+  place: () => "Canvas",
   less: ["Canvas", "Canvas", "Canvas"],
   more: ["Canvas", "Canvas", "Canvas"],
   same: "Canvas",
@@ -116,20 +126,20 @@ export type Theme = "auto" | "light" | "dark";
 
 // Colors that people with any kind of color blindness can tell apart: by Okabe and Ito, as light as text on them needs. The style
 // sheet has them for dots.
-const safeHues = ["#f0b545", "#8fd0f5", "#e9e389", "#d9a0c0", "#7fb4dd", "#66c8a8", "#e8a27c", "#c9c9c9"];
+const safeHues = ["#f0b545", "#8fd0f5", "#e9e389", "#d9a0c0", "#66c8a8", "#e8a27c", "#7fb4dd", "#c9c9c9"];
 
 const safeLight: Palette = {
   ...light,
   origin: { own: "#f5b33b", std: "#efe9a7", dep: "#d9a3c3", runtime: "#7db8e8", other: "#d3d0c8" },
   plain: "#f5b33b",
-  hue: (d) => safeHues[d % safeHues.length],
+  place: (n) => safeHues[n % safeHues.length],
 };
 
 const safeDark: Palette = {
   ...dark,
   origin: { own: "#e69f00", std: "#e6dd83", dep: "#cc79a7", runtime: "#56a4dc", other: "#a5a39d" },
   plain: "#e69f00",
-  hue: (d) => safeHues[d % safeHues.length],
+  place: (n) => safeHues[n % safeHues.length],
 };
 
 export function palette(theme: Theme, safe: boolean): Palette {
@@ -162,20 +172,22 @@ export function colorOf(p: Palette, mode: ColorMode, f: AnyFrame | undefined): s
     case "origin":
       return p.origin[f.origin ?? "other"];
     case "package":
-      return p.hue(hash(f.package || f.object || f.file || f.name || "") % 360);
+      return p.place(placeOf(f.package || f.object || f.file || f.name || ""));
     default:
       return p.plain;
   }
 }
 
 /** colorsOf returns the colors of all frames. Most of them share a few. */
-export function colorsOf(p: Palette, mode: ColorMode, frames: FlameFrames): string[] {
+export function colorsOf(p: Palette, mode: ColorMode, m: Model): string[] {
+  const { frames } = m;
   const { name, file, origin } = frames;
   if (mode === "origin") {
     const known = frames.origins.map((o) => p.origin[o]);
     return origin.map((o) => known[o] ?? p.origin.other);
   }
   if (mode === "package") {
+    packagesOf(m).forEach(placeOf); // those first that need a color most
     const known = frames.packages.map((of) => colorOf(p, mode, { package: of }));
     return frames.package.map((of, f) => known[of] ?? colorOf(p, mode, { file: frames.files[file[f]], name: name[f] }));
   }
@@ -192,8 +204,12 @@ export function changeColor(p: Palette, before: number, after: number): string {
   return (after > before ? p.more : p.less)[strength];
 }
 
-function hash(s: string): number {
-  let h = 2166136261;
-  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 16777619) >>> 0;
-  return h;
+// Packages in the order in which the page met them: colors made of their names alone would often be alike. Each keeps its color for as long as the page
+// is open, whatever the picture is of.
+const places = new Map<string, number>();
+
+function placeOf(pkg: string): number {
+  let n = places.get(pkg);
+  if (n === undefined) places.set(pkg, (n = places.size));
+  return n;
 }

@@ -7,7 +7,7 @@ import { ColorMode, Palette, colorOf, originNames } from "./colors";
 import { Keys, useBack, useKeys } from "./keys";
 import { Marks, choiceOf, chosen, useMark } from "./marks";
 import {
-  Matches, Model, Place, Window, ancestors, decode, flatAt, frameAt, framesWhere, matchedValue, nameAt, parentOf, placeOf, wayTo, windowOf,
+  Matches, Model, Place, Window, ancestors, decode, flatAt, frameAt, framesWhere, matchedValue, nameAt, packagesOf, parentOf, placeOf, wayTo, windowOf,
 } from "./model";
 import { FlameCanvas } from "./canvas";
 import { useFlagged } from "./advice";
@@ -421,21 +421,8 @@ export function Breadcrumb({ steps, whole, onZoom }: { steps: FlameStep[]; whole
 
 const mostPackages = 6; // that a legend names
 
-/** packagesOf returns the packages that most of a picture is of, each by what its functions cost themselves. */
-function packagesOf(model: Model): string[] {
-  const { package: of, packages } = model.frames;
-  const sums = packages.map((name) => ({ name, sum: 0 }));
-  for (const r of model.rows) {
-    for (let i = 0; i < r.n; i++) {
-      const p = r.frame[i] < 0 ? -1 : of[r.frame[i]];
-      if (p >= 0) sums[p].sum += Math.abs(r.flat[i]);
-    }
-  }
-  return sums.sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1)).slice(0, mostPackages).map((p) => p.name);
-}
-
 export function Legend({ mode, palette, flagged, model }: { mode: ColorMode; palette: Palette; flagged: boolean; model: Model }) {
-  const packages = useMemo(() => (mode === "package" ? packagesOf(model) : []), [model, mode]);
+  const packages = useMemo(() => (mode === "package" ? packagesOf(model).slice(0, mostPackages) : []), [model, mode]);
   const others = useMemo(() => model.frames.origins.includes("other") || model.frames.origin.includes(-1), [model]);
   const mark = flagged && <li><span class="flag" aria-hidden="true" />has a finding</li>;
   if (mode === "origin") {

@@ -107,7 +107,7 @@ function paintWhole(model: Model, width: number, mode: ColorMode, palette: Palet
   const shown = mode === "change" ? "origin" : mode;
   const line = lineOf(model);
   const scale = model.width > 0 ? width / model.width : 0;
-  const colors = colorsOf(palette, shown, model.frames);
+  const colors = colorsOf(palette, shown, model);
   for (const [d, r] of model.rows.entries()) {
     // One box of each pixel is enough, and neighbors of one color are one box.
     let color = "";

@@ -323,3 +323,16 @@ export function matchedValue(m: Model, w: Window, wanted: Uint8Array): number {
   }
   return sum;
 }
+
+/** packagesOf returns the packages of a picture, those first that most of it is of, each by what its functions cost themselves. */
+export function packagesOf(m: Model): string[] {
+  const { package: of, packages } = m.frames;
+  const sums = packages.map((name) => ({ name, sum: 0 }));
+  for (const r of m.rows) {
+    for (let i = 0; i < r.n; i++) {
+      const p = r.frame[i] < 0 ? -1 : of[r.frame[i]];
+      if (p >= 0) sums[p].sum += Math.abs(r.flat[i]);
+    }
+  }
+  return sums.sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1)).map((p) => p.name);
+}

@@ -191,7 +191,7 @@ export class Brush {
     if (chosen) forgetInks();
     if (this.key === key && !chosen) return;
     this.key = key;
-    this.colors = colorsOf(look.palette, look.mode, this.model.frames).map(inkOf);
+    this.colors = colorsOf(look.palette, look.mode, this.model).map(inkOf);
   }
 
   // Edges lie between pixels of the screen, so that neighbors do not blend.
