@@ -155,6 +155,8 @@ func heapHints(err error) error {
 	switch {
 	case errors.As(err, &pause):
 		return withHint(err, hint.Option{Name: "max-pause", Value: unit.Time(pause.Expected * 3 / 2)}, " allows it")
+	case errors.Is(err, heap.ErrNoDebug):
+		return withHint(err, hint.Option{Name: "binary", Value: "FILE"}, " names the program with its debug data")
 	case errors.Is(err, heap.ErrNoFork):
 		return withHint(err, hint.Option{Name: "stop"}, " reads the process itself, which stands still meanwhile")
 	}

@@ -138,7 +138,7 @@ func readDebug(f *elf.File, wanted func(name []byte) bool) (*debugInfo, error) {
 		d.sections[name] = b
 	}
 	if len(d.sections["info"]) == 0 {
-		return nil, errNoDebug
+		return nil, ErrNoDebug
 	}
 	if err := d.readUnits(); err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (d *debugInfo) readUnits() error {
 		}
 	}
 	if len(d.units) == 0 {
-		return errNoDebug
+		return ErrNoDebug
 	}
 	return nil
 }

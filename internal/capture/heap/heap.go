@@ -27,7 +27,8 @@ const defaultPause = 250 * time.Millisecond
 
 // Errors that a caller may know a way out of.
 var (
-	errNoDebug = errors.New("the program has no debug data (it was built with -s or -w)")
+	// ErrNoDebug says that the program lacks its debug data. Options.Binary may have it.
+	ErrNoDebug = errors.New("the program has no debug data (it was built with -s or -w)")
 	// ErrNoFork says that the program cannot be forked, or should not be. With Options.Stop its heap can be read.
 	ErrNoFork = errors.New("the program cannot be forked")
 )

@@ -137,7 +137,7 @@ func openProgram(exe *os.File, twin string) (*program, error) {
 		}
 	}
 	d, err := readDebug(from, isWanted)
-	if errors.Is(err, errNoDebug) {
+	if errors.Is(err, ErrNoDebug) {
 		return nil, fmt.Errorf("%w. %s", err, howToTwin)
 	}
 	if err != nil {

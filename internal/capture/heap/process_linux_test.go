@@ -567,7 +567,7 @@ func TestBuilds(t *testing.T) {
 	t.Run("twin", func(t *testing.T) {
 		small := build(t, "planted", "", nil, "-trimpath", "-ldflags=-s -w")
 		pid, allocated := startPlanted(t, small)
-		if _, err := Read(t.Context(), pid, Options{}); !errors.Is(err, errNoDebug) {
+		if _, err := Read(t.Context(), pid, Options{}); !errors.Is(err, ErrNoDebug) {
 			t.Errorf("without debug data: %v", err)
 		}
 		checkPlanted(t, read(t, pid, Options{Binary: build(t, "planted", "", nil, "-trimpath")}), allocated)
