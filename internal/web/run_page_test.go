@@ -19,7 +19,7 @@ func TestPageRun(t *testing.T) {
 	p := open(t, serveRecordings(t, web.Leaky(t)), 1280, 800)
 	p.visit("/")
 	unusual := p.text(".symptoms")
-	for _, want := range []string{"Goroutines grew from 10 to 57, most in main.wait", "The live heap grew from 10MB to 58MB, most of it allocated by main.keep", "Garbage collection takes 30", "Goroutines waited about 3s for locks in 12s, most in main.hold"} {
+	for _, want := range []string{"Goroutines grew from 10 to 58, most in main.wait", "The live heap grew from 10MB to 58MB, most of it allocated by main.keep", "Garbage collection takes 30", "Goroutines waited about 3s for locks in 12s, most in main.hold"} {
 		if !strings.Contains(unusual, want) {
 			t.Errorf("unusual is %q, which lacks %q", unusual, want)
 		}

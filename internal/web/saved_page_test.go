@@ -102,7 +102,7 @@ func TestPageSavedRun(t *testing.T) {
 		t.Errorf("the tabs are %q, want %q", tabs, want)
 	}
 	for _, tab := range []struct{ name, want string }{
-		{"Overview", "Goroutines grew from 10 to 57, most in main.wait"}, {"Timeline", "64, each stopped the world for at most 1.05ms; those before 10.422s are left out"}, {"Goroutines", "58 goroutines, in 2 places"}, {"Memory", "main.keep"},
+		{"Overview", "Goroutines grew from 10 to 58, most in main.wait"}, {"Timeline", "64, each stopped the world for at most 1.05ms; those before 10.422s are left out"}, {"Goroutines", "58 goroutines, in 2 places"}, {"Memory", "main.keep"},
 		{"GC", "480 cycles"}, {"Flame chart", "12s"}, {"Graph", "Fit"}, {"Traces", "samples"}, {"Top", "main."},
 	} {
 		p.visitTab(tab.name)

@@ -262,6 +262,7 @@ func TestPageTrace(t *testing.T) {
 	p.visit("/trace?focus=backgroundRead&limit=1000")
 	p.click(".lane-name .link", "133 net/http")
 	p.wait(`document.querySelector(".story h2")?.innerText === "goroutine 133" && document.querySelector(".story .stack") !== null`)
+	p.wait(`location.href.includes("ui.t=")`)
 	if at := eval[float64](p, `Number(/ui\.t=(\d+)/.exec(location.href)?.[1])`); at <= 0 || at > 16e6 {
 		t.Errorf("it is looked at after %v ns, at which it is gone: %q", at, p.text(".story"))
 	}
