@@ -1,6 +1,8 @@
 package profileview
 
 import (
+	"iter"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -28,7 +30,11 @@ const beyond = 16
 type cutting struct {
 	depth int     // frames that it keeps; 0 if it has cut none
 	share float64 // of the total, of samples with such stacks
+	some  bool    // only some of the stacks were looked at
 }
+
+// enough is how many stacks are looked at, if there are more: those of two million samples would take as long as the rest of an answer.
+const enough = 100_000
 
 func (c cutting) Size() int64 { return 32 }
 
@@ -49,7 +55,11 @@ func shortened(rec *recording.Recording, k int, q query.Query) hint.Text {
 	case oldDepth:
 		more = hint.Text{"; Go 1.23 and later keep ", eventDepth}
 	}
-	return append(hint.Text{unit.Share(c.share), " of ", rec.Profile.SampleTypes[k].Type, " is in stacks that were cut: Go keeps the innermost ", c.depth,
+	about := ""
+	if c.some {
+		about = "about "
+	}
+	return append(hint.Text{about, unit.Share(c.share), " of ", rec.Profile.SampleTypes[k].Type, " is in stacks that were cut: Go keeps the innermost ", c.depth,
 		" frames. Their outer callers are missing: the cum of these is too low, and functions in the middle of a stack look like roots"}, more...)
 }
 
@@ -70,8 +80,8 @@ func cuttingOf(p *profile.Profile, k int) cutting {
 	deep := make(map[int]int) // frames of samples that may have been cut
 	byDepth := make([]int64, eventDepth+beyond+1)
 	total := int64(0)
-	for i, v := range values {
-		v = unit.Abs(v)
+	for i := range someOf(len(values)) {
+		v := unit.Abs(values[i])
 		total += v
 		stack := p.StackAt(i)
 		if v == 0 || stack.Len()*most < least-oldTail {
@@ -96,8 +106,8 @@ func cuttingOf(p *profile.Profile, k int) cutting {
 		return cutting{}
 	}
 	begins := make(map[uint32]bool) // functions with which complete stacks begin
-	for i, v := range values {
-		if n, ok := deep[i]; v != 0 && (!ok || n < limit) {
+	for i := range someOf(len(values)) {
+		if n, ok := deep[i]; values[i] != 0 && (!ok || n < limit) {
 			if f, ok := startOf(p, i); ok {
 				begins[f] = true
 			}
@@ -112,7 +122,24 @@ func cuttingOf(p *profile.Profile, k int) cutting {
 	if sum == 0 {
 		return cutting{}
 	}
-	return cutting{limit, float64(sum) / float64(total)}
+	return cutting{limit, float64(sum) / float64(total), len(values) > enough}
+}
+
+// someOf yields the numbers below n, or enough of them. They have no fixed distance, since stacks may come in turns.
+func someOf(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		random := rand.New(rand.NewPCG(1, 2)) // the same each time
+		step := 1 + (n-1)/enough
+		for i := 0; i < n; i += step {
+			at := i
+			if step > 1 {
+				at = min(i+random.IntN(step), n-1)
+			}
+			if !yield(at) {
+				return
+			}
+		}
+	}
 }
 
 // oldTail is how many depths below that of old versions of Go are looked at, to tell a profile of theirs from one whose stacks happen to end

@@ -3,6 +3,7 @@ package profileview
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +87,32 @@ func TestCutStacks(t *testing.T) {
 				t.Errorf("%s, %+v: note %q", tt.name, q, note)
 			}
 		}
+	}
+}
+
+// TestCutStacksOfMany holds that the share is about right where not all stacks are looked at, also when they come in turns.
+func TestCutStacksOfMany(t *testing.T) {
+	b := profile.NewBuilder(profile.Header{SampleTypes: []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}})
+	for i, name := range []string{"main.main", "main.visit"} {
+		b.Functions = append(b.Functions, profile.Function{ID: uint64(i + 1), Name: name})
+		b.Locations = append(b.Locations, profile.Location{ID: uint64(i + 1), Mapping: profile.NoMapping, Lines: []profile.Line{{Function: uint32(i)}}})
+	}
+	cut := slices.Repeat([]uint32{1}, 64)
+	for i := range 4 * enough {
+		stack := []uint32{1, 0}
+		if i%4 == 0 {
+			stack = cut
+		}
+		b.Add(stack, 0, []int64{1, 10})
+	}
+	p, err := b.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := cuttingOf(p, 1); c.depth != 64 || math.Abs(c.share-0.25) > 0.01 {
+		t.Errorf("%+v, want 64 and about 0.25", c)
+	}
+	if note := shortened(recorded(p)[0], 1, query.Query{View: "top"}).String(); !strings.HasPrefix(note, "about 2") {
+		t.Errorf("the note is %q", note)
 	}
 }
