@@ -232,9 +232,9 @@ func TestGoVersion(t *testing.T) {
 	// The path of a tool of Go names it, that of another program does not.
 	for program, want := range map[string]string{
 		"/home/gopher/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.27.3.linux-amd64/pkg/tool/linux_amd64/compile": "go1.27.3",
-		`C:\Users\u\sdk\go1.26rc1\pkg\tool\windows_arm64\link.exe`:                                       "go1.26rc1",
-		"/home/u/sdk/go1.26.8/bin/gofmt":                                                                 "go1.26.8",
-		"/usr/local/go/pkg/tool/linux_amd64/compile":                                                     "",
+		`C:\Users\u\sdk\go1.26rc1\pkg\tool\windows_arm64\link.exe`:                                              "go1.26rc1",
+		"/home/u/sdk/go1.26.8/bin/gofmt":                                                                        "go1.26.8",
+		"/usr/local/go/pkg/tool/linux_amd64/compile":                                                            "",
 		"/srv/go1.26.8/app":          "",
 		"/srv/go1.26.8/bin/app/main": "",
 	} {

@@ -38,7 +38,8 @@ var done = make(chan int)
 // Wait waits for what nobody sends, which is no mistake.
 func Wait() int { return <-done }
 
-var hits = map[string]int{}
+// hits is no map: writes of maps at the same time end the program, and are reported as a hang.
+var hits int
 
-// Hit counts a word, and forgets the lock.
-func Hit(word string) { hits[word]++ }
+// Hit counts, and forgets the lock.
+func Hit() { hits++ }
