@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,6 +156,7 @@ func writeSpans(ctx context.Context, sys *System, out output, format traceview.S
 	for _, n := range notes {
 		note(sys, "%s", n)
 	}
+	sys.partial = sys.partial || rec.LostTrace()
 	return traceError(rec, err)
 }
 
@@ -201,6 +203,7 @@ func showTrace(ctx context.Context, sys *System, v *view.View, out output, in []
 	case err != nil:
 		return traceError(in[0], err)
 	}
+	sys.partial = sys.partial || slices.ContainsFunc(in, (*recording.Recording).LostTrace)
 	return out.write(sys, r)
 }
 

@@ -224,6 +224,7 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 		}
 		return fmt.Errorf("%s: %w", in[0].Ref, err)
 	}
+	sys.partial = sys.partial || slices.ContainsFunc(in, (*recording.Recording).LostTrace)
 	return out.write(sys, r)
 }
 

@@ -226,6 +226,9 @@ func (s *scanner) plausible(off int64, g *generation) bool {
 // lose notes what could not be read. The list is bounded: a file may be damaged in many places.
 func (t *Trace) lose(at, time int64, lost string, err error) {
 	t.lost++
+	if t.onLost != nil {
+		t.onLost()
+	}
 	if len(t.damage) < 100 {
 		t.damage = append(t.damage, Damage{At: at, Time: time, Err: err, Lost: lost})
 	}

@@ -17,7 +17,8 @@ type Trace struct {
 	size   int64
 	names  names
 	damage []Damage
-	lost   int // how often something could not be read
+	lost   int    // how often something could not be read
+	onLost func() // called each time
 	wall   int64
 	zero   int64 // time of day at Event.Time 0, where that is not the begin
 	begin  int64 // Event.Time of the begin
@@ -191,6 +192,9 @@ func (t *Trace) Frames(s Stack) []Frame { return t.names.framesOf(s) }
 
 // Stacks is how many stacks are known by now.
 func (t *Trace) Stacks() int { return len(t.names.stacks) - 1 }
+
+// OnLost has f called whenever something cannot be read.
+func (t *Trace) OnLost(f func()) { t.onLost = f }
 
 // Damage is what could not be read of what Events yielded.
 func (t *Trace) Damage() []Damage { return t.damage }

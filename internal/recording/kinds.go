@@ -174,11 +174,16 @@ func (k *FileKind) of(r *Recording) (any, error) {
 	if v, ok := r.given[k]; ok || r.files == nil || k.read == nil {
 		return v, nil
 	}
+	return r.parts.Do(k.key(r), func() (any, error) { return k.read(r) })
+}
+
+// key is the name under which the part of a recording is kept.
+func (k *FileKind) key(r *Recording) string {
 	key := cmp.Or(k.file, k.Name)
 	if k.Name == traceKind {
 		key += " " + r.trace
 	}
-	return r.parts.Do(key, func() (any, error) { return k.read(r) })
+	return key
 }
 
 // Only returns a recording in which there is nothing beside its profile but what is of some kinds: of profiles, or names of FileKinds.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -41,6 +42,7 @@ type Trace struct {
 	zero int64 // time of day, in Unix nanoseconds, from which its times count; 0 is its begin
 
 	kept *cache.Cache[string, any] // what was found in it
+	lost atomic.Bool               // something in it could not be read
 }
 
 // maxKeptOf is how many things are kept that were found in a trace.
@@ -71,7 +73,18 @@ func (t *Trace) Open() (*exectrace.Trace, error) {
 	if t.zero != 0 {
 		tr.CountFrom(t.zero)
 	}
+	tr.OnLost(func() { t.lost.Store(true) })
 	return tr, nil
+}
+
+// LostTrace reports whether something could not be read of the execution trace that is chosen, as far as it was read by now.
+func (r *Recording) LostTrace() bool {
+	t, _ := r.given[Execution.FileKind].(*Trace)
+	if t == nil && r.parts != nil {
+		v, _ := r.parts.Get(Execution.key(r))
+		t, _ = v.(*Trace)
+	}
+	return t != nil && t.lost.Load()
 }
 
 // Kept returns what was kept under a name, where somebody has asked for it before.

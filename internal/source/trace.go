@@ -62,6 +62,14 @@ func (o *Options) waits(t *exectrace.Trace, err error) (*profile.Profile, error)
 	if err != nil {
 		return nil, err
 	}
+	p, err := o.waited(t)
+	if damage := t.Damage(); err == nil && len(damage) > 0 {
+		p.Damage = damage[0].Err
+	}
+	return p, err
+}
+
+func (o *Options) waited(t *exectrace.Trace) (*profile.Profile, error) {
 	if o.Kind == recording.Goroutine {
 		return waits.Moment(t, int64(max(o.At.From, o.At.To)))
 	}
