@@ -118,6 +118,8 @@ func TestCommandLines(t *testing.T) {
 		{"record", in{"package": "./codec", "args": []string{"-v", "--output=x"}, "output": "new.hone"}, "record --for=30s --output=new.hone ./codec -- -v --output=x"},
 		{"record", in{"test": "./codec", "bench": "Parse", "run": "^$"}, "record -bench=Parse -run=^$ --test --output=recorded-1.hone ./codec"},
 		{"record", in{"server": "127.0.0.1:6060", "for": "5s", "trace": true}, "record --for=5s --trace --output=recorded-1.hone 127.0.0.1:6060"},
+		{"holders", in{"pid": 4711, "output": "held.hone"}, "holders --output=held.hone 4711"},
+		{"holders", in{"ref": "a.hone", "base": "a.hone", "focus": "Session", "limit": 5}, "holders --base=a.hone --focus=Session --limit=5 a.hone"},
 		{"advise", in{"package": "./..."}, "advise ./..."},
 		{"why_alloc", in{"where": "codec/codec.go:12", "ref": "a.hone"}, "why-alloc --no-code codec/codec.go:12 a.hone"},
 		{"why_alloc", in{"where": "(*Server).serve"}, "why-alloc --no-code (*Server).serve"},
@@ -463,7 +465,7 @@ func TestToolsAreShort(t *testing.T) {
 			t.Errorf("%s has no description", tool.Name)
 		}
 	}
-	for _, name := range append(slices.Clone(looks), "record", "advise", "why_alloc", "fix", "prove", "compare", "race", "more") {
+	for _, name := range append(slices.Clone(looks), "record", "holders", "advise", "why_alloc", "fix", "prove", "compare", "race", "more") {
 		if !slices.Contains(names, name) {
 			t.Errorf("there is no tool %s", name)
 		}

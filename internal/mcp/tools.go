@@ -74,7 +74,7 @@ type call struct {
 }
 
 // asJSON is an input of all tools whose answers have that form.
-var asJSON = input{name: "json", doc: "answer with the report as JSON", is: yes}
+var asJSON = input{name: "json", doc: "answer as JSON", is: yes}
 
 // schema returns what a tool takes, for its callers.
 func (t *tool) schema() *schema {
@@ -313,7 +313,7 @@ func lookTools() []*tool {
 		case v.NeedsBase:
 			t.inputs = append(t.inputs, input{name: "base", doc: "before", is: ref, need: true, flag: "--base"}, input{name: "ref", doc: "after", is: ref, need: true})
 		default:
-			t.inputs = append(t.inputs, input{name: "ref", doc: "what to look at; several profiles are added up", is: ref, need: true, list: true})
+			t.inputs = append(t.inputs, input{name: "ref", doc: "what to look at; several are added up", is: ref, need: true, list: true})
 		}
 		for i := range query.Keys {
 			k := &query.Keys[i]
@@ -379,6 +379,19 @@ var stepTools = []*tool{
 			{name: "output", doc: "file to write, such as before.hone", is: file, own: true},
 		},
 		finish: record,
+	},
+	{
+		name: "holders", runs: true, args: []string{"holders"},
+		doc: "Show who keeps memory alive in a running Go program: variables, goroutines, finalizers, and what would be freed without each",
+		inputs: []input{
+			{name: "pid", doc: "number of the process, which stands still for some 30 ms for each GB", is: number, own: true},
+			{name: "ref", doc: "or a recording of holders", is: ref, own: true},
+			{name: "base", doc: "before: an older recording of holders", is: ref, flag: "--base"},
+			{name: "focus", doc: "only holders and ways that match", flag: "--focus"},
+			{name: "limit", doc: "how many rows to show, from 1 to 1000", is: rows, flag: "--limit"},
+			{name: "output", doc: "file to keep it in, such as before.hone", is: file, own: true, with: "pid"},
+		},
+		finish: holders,
 	},
 	{
 		name: "advise", runs: true, keeps: true, args: []string{"advise"},
@@ -517,14 +530,8 @@ func record(s *server, c *call) error {
 	case c.given["for"] == nil:
 		c.flags = append(c.flags, "--for=30s")
 	}
-	if output := c.given["output"]; output != nil {
-		c.makes = output[0]
-		if !strings.HasSuffix(c.makes, ".hone") {
-			return fmt.Errorf("output: %s: recordings are called .hone", clip(c.makes))
-		}
-		if s.there(c.makes) {
-			return fmt.Errorf("output: %s is there already; choose another name", clip(c.makes))
-		}
+	if err := c.make(s); err != nil {
+		return err
 	}
 	for n := 1; c.makes == ""; n++ {
 		if name := fmt.Sprintf("recorded-%d.hone", n); !s.there(name) {
@@ -532,5 +539,33 @@ func record(s *server, c *call) error {
 		}
 	}
 	c.flags = append(c.flags, "--output="+c.makes)
+	return nil
+}
+
+// make takes the name of the recording that the caller wants, if any.
+func (c *call) make(s *server) error {
+	output := c.given["output"]
+	if output == nil {
+		return nil
+	}
+	c.makes = output[0]
+	if !strings.HasSuffix(c.makes, ".hone") {
+		return fmt.Errorf("output: %s: recordings are called .hone", clip(c.makes))
+	}
+	if s.there(c.makes) {
+		return fmt.Errorf("output: %s is there already; choose another name", clip(c.makes))
+	}
+	return nil
+}
+
+// holders finishes the command line that reads a process, or a recording of one.
+func holders(s *server, c *call) error {
+	if err := errors.Join(needs("pid", "ref")(s, c), c.make(s)); err != nil {
+		return err
+	}
+	if c.makes != "" {
+		c.flags = append(c.flags, "--output="+c.makes)
+	}
+	c.refs = slices.Concat(c.given["pid"], c.given["ref"])
 	return nil
 }

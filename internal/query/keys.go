@@ -55,7 +55,7 @@ var Keys = []Key{
 	},
 	{
 		Name: "at", Value: "FROM..TO", Example: "3s..9s",
-		Doc:  "show only this part of the time, such as 3s..9s; a moment, such as 5s, selects the profile or trace that covers it",
+		Doc:  "show only a part of the time, such as 3s..9s, or the profile or trace that covers a moment, such as 5s",
 		kind: span(func(q *Query) *Span { return &q.At }),
 	},
 	{
