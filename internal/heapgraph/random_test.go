@@ -2,6 +2,7 @@ package heapgraph
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -252,5 +253,72 @@ func TestDeep(t *testing.T) {
 			t.Errorf("held by %s, want %s", got, want)
 		}
 		g.Roots = append(g.Roots, Root{Object: n - 1, Name: "main.last"})
+	}
+}
+
+// TestIndexedList has a list whose items are in an index, too. To walk back along the list from each item takes the square of them: minutes.
+func TestIndexedList(t *testing.T) {
+	const n = 1_000_000
+	g := Graph{Types: []string{"", "main.Node", "main.Item", "[]*main.Item"}, Steps: []string{"", ".next", ".item", "[]"}, Sites: [][]Frame{nil}, First: []uint32{0}}
+	edge := func(step uint32, to uint32) { g.To, g.Step = append(g.To, to), append(g.Step, step) }
+	object := func(typ uint32, words uint32) {
+		g.Words, g.Type, g.First = append(g.Words, words), append(g.Type, typ), append(g.First, uint32(len(g.To)))
+	}
+	for i := range uint32(n) { // nodes
+		if i+1 < n {
+			edge(1, i+1)
+		}
+		edge(2, n+i)
+		object(1, 2)
+	}
+	for i := range uint32(n) { // items, each with another way out, so that it is a node of the tree
+		edge(2, n+i)
+		object(2, 1)
+	}
+	for i := range uint32(n) {
+		edge(3, n+i)
+	}
+	object(3, n)
+	g.Roots = []Root{{Object: 0, Name: "main.first"}, {Object: 2 * n, Name: "main.index"}}
+	holds(t, g, map[string]uint64{"main.first": 2 * n * 8, "main.index": n * 8, "main.first + main.index": n * 8})
+}
+
+// TestZigzag has a chain that leads to and fro between the numbers that a search gives to its nodes.
+func TestZigzag(t *testing.T) {
+	const n = 1000
+	g := Graph{Types: []string{"", "main.Node"}, Steps: []string{"", ".next"}, Sites: [][]Frame{nil}, First: []uint32{0}}
+	for i := range uint32(n) {
+		if i+1 < n {
+			g.To, g.Step = append(g.To, i+1), append(g.Step, 1)
+		}
+		g.Words, g.Type, g.First = append(g.Words, 1), append(g.Type, 1), append(g.First, uint32(len(g.To)))
+	}
+	for _, odd := range []int{0, 1} {
+		for i := n - 2 + odd; i >= 0; i -= 2 {
+			g.Roots = append(g.Roots, Root{Object: uint32(i), Name: "main.all"})
+		}
+	}
+	g.Roots = append(g.Roots, Root{Object: 0, Name: "main.first"})
+	holds(t, g, map[string]uint64{"main.all + main.first": n * 8})
+}
+
+// holds compares what each outermost row holds with what is wanted.
+func holds(t *testing.T, g Graph, want map[string]uint64) {
+	t.Helper()
+	p, _, err := Profile(&Heap{Graph: g})
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := p.SampleIndex(Space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for i, v := range p.Values(space) {
+		stack := p.Stack(i, nil)
+		got[p.Functions[p.Locations[stack[len(stack)-1]].Lines[0].Function].Name] += uint64(v)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("held: %v\nwant: %v", got, want)
 	}
 }

@@ -27,66 +27,82 @@ const (
 	noSet   = ^uint32(0) // it is not known yet who holds a node
 )
 
-// maxRounds is how often sets are looked at again. Rounds go along the numbers of nodes and back in turn, so that long lists need few.
-const maxRounds = 64
-
-// together finds which holders keep what has no dominator.
+// together finds which holders keep what has no dominator. What one dominates is held by the same holders as that one, so only the nodes right below 0 are looked
+// at, each after those that refer to it. Those in a circle are held by the same: they are the strongly connected components, as Tarjan's algorithm finds
+// them, without recursion.
 func (t *tree) together() *sets {
 	n, objects := uint32(len(t.node)), uint32(len(t.g.Words))
 	s := &sets{ids: make(map[string]uint32), both: make(map[uint64]uint32), list: []holderSet{{more: true}}, of: make([]uint32, n)}
+	top := make([]uint32, n) // node → the one right below 0 that dominates it
 	shared := false
 	for w := uint32(1); w < n; w++ {
 		switch {
 		case t.idom[w] != 0:
-			s.of[w] = s.of[t.idom[w]]
+			top[w] = top[t.idom[w]]
 		case t.node[w] >= objects:
-			s.of[w] = s.intern(holderSet{nodes: []uint32{w}})
+			top[w], s.of[w] = w, s.intern(holderSet{nodes: []uint32{w}})
 		default:
-			s.of[w] = noSet
+			top[w], s.of[w] = w, noSet
 			shared = true
 		}
 	}
-	for round := 0; shared; round++ {
-		changed := false
-		look := func(w uint32) {
-			was := s.of[w]
-			now := was
-			switch {
-			case t.idom[w] != 0:
-				now = s.of[t.idom[w]]
-			case t.node[w] < objects:
-				for _, v := range t.from[t.first[w]:t.first[w+1]] {
-					if of := s.of[v]; of != now && of != noSet {
-						now = s.union(now, of)
+	if shared {
+		t.components(s, top)
+	}
+	for w := uint32(1); w < n; w++ {
+		s.of[w] = s.of[top[w]]
+	}
+	return s
+}
+
+// components fills in the sets of the nodes right below 0.
+func (t *tree) components(s *sets, top []uint32) {
+	type visit struct{ node, edge, low, set uint32 }
+	var open []uint32 // nodes whose component is not complete
+	var path []visit
+	order, met := make([]uint32, len(top)), uint32(0)
+	enter := func(w uint32) {
+		met++
+		order[w] = met
+		open = append(open, w)
+		path = append(path, visit{w, t.first[w], met, noSet})
+	}
+	for start := uint32(1); start < uint32(len(top)); start++ {
+		if top[start] != start || s.of[start] != noSet {
+			continue
+		}
+		for enter(start); len(path) > 0; {
+			at := &path[len(path)-1]
+			if at.edge < t.first[at.node+1] {
+				from := top[t.from[at.edge]]
+				at.edge++
+				switch set := s.of[from]; {
+				case set != noSet:
+					at.set = s.union(at.set, set)
+				case order[from] == 0:
+					enter(from)
+				default:
+					at.low = min(at.low, order[from])
+				}
+				continue
+			}
+			done := *at
+			if done.low == order[done.node] {
+				for {
+					w := open[len(open)-1]
+					open = open[:len(open)-1]
+					s.of[w] = done.set
+					if w == done.node {
+						break
 					}
 				}
 			}
-			if now != was {
-				s.of[w] = now
-				changed = true
+			if path = path[:len(path)-1]; len(path) > 0 {
+				up := &path[len(path)-1]
+				up.low, up.set = min(up.low, done.low), s.union(up.set, done.set)
 			}
-		}
-		if round%2 == 0 {
-			for w := uint32(1); w < n; w++ {
-				look(w)
-			}
-		} else {
-			for w := n - 1; w >= 1; w-- {
-				look(w)
-			}
-		}
-		if !changed {
-			break
-		}
-		if round == maxRounds {
-			// Only a heap made for it gets here. There may be more holders than were found.
-			for i := range s.list {
-				s.list[i].more = s.list[i].more || len(s.list[i].nodes) > 1
-			}
-			break
 		}
 	}
-	return s
 }
 
 func (s *sets) intern(h holderSet) uint32 {
