@@ -142,6 +142,11 @@ func TestFind(t *testing.T) {
 			t.Errorf("find(%#x) = %+v, %d; want slot %d, %t", test.addr, s, i, test.slot, test.found)
 		}
 	}
+	for slot := range p.slots {
+		if s := p.spanOf(slot); slot < s.first || slot >= s.first+s.count {
+			t.Errorf("slot %d is in the span from %d on", slot, s.first)
+		}
+	}
 	for _, dense := range []bool{true, false} { // spans far apart are in a map
 		if !dense {
 			p.dense = nil
@@ -199,4 +204,34 @@ func FuzzDebug(f *testing.F) {
 			_, _, _ = d.captured(fn.low)
 		}
 	})
+}
+
+// TestEnough has heaps for which there is enough memory, and is not.
+func TestEnough(t *testing.T) {
+	tests := []struct {
+		slots                             uint32
+		objects, spare, edges, stackWords uint64
+		err                               bool
+	}{
+		{slots: 10_000_000, objects: 10_000_000, edges: 399_000_000},
+		{slots: 10_000_000, objects: 10_000_000, edges: 401_000_000, err: true},
+		{slots: 10_000_000, objects: 10_000_000, spare: 1 << 30, edges: 20_000_000},
+		{slots: 10_000_000, objects: 10_000_000, spare: 1 << 30, edges: 30_000_000, err: true},
+		{slots: 10_000_000, objects: 10_000_000, spare: 600_000_000, err: true},
+		{slots: 20_000_000, objects: 1_000_000, spare: 600_000_000}, // what is free takes less
+		{slots: 1, objects: 1, spare: 1 << 60, edges: 401_000_000, err: true},
+		{slots: 1, objects: 1, spare: 600_000_000, stackWords: 1_000_000},
+		{slots: 1, objects: 1, spare: 600_000_000, stackWords: 2_000_000, err: true},
+	}
+	for _, test := range tests {
+		p := &program{slots: test.slots, objects: test.objects, spare: test.spare}
+		p.chunks.Store(int64(test.edges/edgeChunk) + maxWorkers + 1)
+		err := p.enough(test.stackWords)
+		if (err != nil) != test.err {
+			t.Errorf("%+v: %v", test, err)
+		}
+		if e, ok := errors.AsType[*MemoryError](err); ok && (e.Spare != test.spare || e.Need <= e.Spare) {
+			t.Errorf("%+v: %+v", test, e)
+		}
+	}
 }

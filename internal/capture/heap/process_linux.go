@@ -64,6 +64,10 @@ func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, erro
 		return nil, err
 	}
 	p.limit, p.spare = virtual, available()
+	if limit, used, ok := cgroupMemory("/proc/self/"); ok { // a container may give hone less than the program has
+		p.spare = min(p.spare, limit-min(used, limit))
+	}
+	p.spare = max(p.spare/4*3, 1)
 	h := &heapgraph.Heap{}
 	read := func(target int, threads []thread, released func()) error {
 		p.reader = &reader{memory: processMemory(target)}

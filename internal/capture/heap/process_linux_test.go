@@ -524,6 +524,69 @@ func damaged(t *testing.T, file string) {
 	t.Logf("of %d damaged heaps %d gave an error", runs, failed)
 }
 
+// TestHostile reads heaps of shapes that algorithms are slow with, or fail. With a larger number, as hostile has them when it is run by hand, they are for measuring.
+func TestHostile(t *testing.T) {
+	testrun.Live(t, "it builds a program and reads its heap")
+	file := build(t, "hostile", "", nil)
+	const n = 20_000
+	for shape, want := range map[string]struct {
+		holder string
+		bytes  uint64
+	}{
+		"list":       {"main.head", n * 16},
+		"indexed":    {"main.head + main.index", n * 24},
+		"doubly":     {"main.doubly", n * (48 + 24 + 8)},
+		"tree":       {"main.root", n * 24},
+		"map":        {"main.index", n * (24 + 8)},
+		"shared":     {"main.all", n * 16},
+		"dense":      {"main.dense", 10_000 * (24 + 8*100)},
+		"goroutines": {"main.hold", n * (24 + 8)},
+		"interfaces": {"main.chain", n * 16},
+		"closures":   {"main.call", n * (24 + 24 + 8)},
+	} {
+		t.Run(shape, func(t *testing.T) {
+			number := n
+			if shape == "dense" {
+				number = 100
+			}
+			pid, line := start(t, file, shape, strconv.Itoa(number))
+			h := read(t, pid, Options{})
+			if err := check(h); err != nil {
+				t.Fatal(err)
+			}
+			var all []uint32
+			for _, r := range h.Roots {
+				all = append(all, r.Object)
+			}
+			_, least, _ := strings.Cut(line, " ")
+			allocated, err := strconv.ParseUint(least, 10, 64)
+			if sum := reached(h, all...); err != nil || sum+1000 < allocated || sum > h.Allocated {
+				t.Errorf("roots lead to %d bytes of %d; the program printed %q", sum, h.Allocated, line)
+			}
+			p, _, err := heapgraph.Profile(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := map[string]uint64{}
+			space, err := p.SampleIndex(heapgraph.Space)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range p.Values(space) {
+				stack := p.Stack(i, nil)
+				name := p.Functions[p.Locations[stack[len(stack)-1]].Lines[0].Function].Name
+				if strings.Contains(name, ".gowrap") { // the compiler's own function around the call of a go statement
+					name = p.Functions[p.Locations[stack[len(stack)-2]].Lines[0].Function].Name
+				}
+				held[name] += uint64(v)
+			}
+			if held[want.holder] < want.bytes {
+				t.Errorf("%s holds %d bytes, want %d: %v", want.holder, held[want.holder], want.bytes, held)
+			}
+		})
+	}
+}
+
 // goReleases are those of which testdata/planted is read.
 var goReleases = []string{"go1.22.12", "go1.23.12", "go1.24.11", "go1.25.5", "go1.26.5", "go1.27.3"}
 

@@ -36,8 +36,9 @@ type program struct {
 	threads   []thread
 	notes     map[heapgraph.Note]int
 
-	spans     []span
-	bits      []byte // which slots are allocated
+	spans     []span   // with objects, by address
+	bySlot    []uint32 // index of the span of every slotBlock-th slot
+	bits      []byte   // which slots are allocated
 	arenas    map[uint64]*arena
 	dense     []*arena // the same, for those near each other
 	lowest    uint64   // of dense

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"math/bits"
-	"runtime"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
@@ -23,16 +21,27 @@ type root struct {
 // A tracer finds out what can be reached, and gives types to it.
 type tracer struct {
 	*program
-	list   []*edges
-	typ    []objectType // by slot
-	seen   []uint64     // a bit for each slot
-	done   []uint64     // its edges were followed with its type
-	ready  []uint32     // slots whose type is known
-	later  []uint32     // those whose type is not
-	maybe  []guess
-	number func(slot uint32) uint32 // of the object in the graph
+	list  []*edges
+	of    []object // by slot
+	order []uint32 // slots, as they were reached
+	done  []uint64 // a bit for each slot: its edges were followed with its type
+	ready []uint32 // slots whose type is known
+	later []uint32 // those whose type is not
+	maybe []guess
 
 	timer uint64 // where a timer of the time package has the runtime's
+}
+
+// An object is what is known of a slot.
+type object struct {
+	typ   objectType
+	place uint32 // which it was to be reached, from 1 on; 0 if it was not. The graph has it there
+}
+
+// number returns the number of an object in the graph.
+func (t *tracer) number(slot uint32) (uint32, bool) {
+	n := t.of[slot].place
+	return n - 1, n != 0
 }
 
 // A guess is a type for an object that only pointers into its middle say.
@@ -63,7 +72,8 @@ func mark(set []uint64, i uint32)     { set[i/64] |= 1 << (i % 64) }
 
 // trace follows all pointers from the roots on.
 func (p *program) trace(ctx context.Context, list []*edges, roots [][]root) (*tracer, error) {
-	t := &tracer{program: p, list: list, typ: make([]objectType, p.slots), seen: make([]uint64, p.slots/64+1), done: make([]uint64, p.slots/64+1)}
+	t := &tracer{program: p, list: list, of: make([]object, p.slots), done: make([]uint64, p.slots/64+1)}
+	t.order = make([]uint32, 0, min(p.objects, uint64(p.slots)))
 	if p.types.named("runtime.timeTimer") != 0 {
 		if f := p.types.list[p.types.named("runtime.timeTimer")].field("timer"); f != nil {
 			t.timer = f.off
@@ -134,21 +144,23 @@ func (t *tracer) drain(ctx context.Context) error {
 
 // reach notes that an object is reached, as one of a type that may be 0.
 func (t *tracer) reach(slot uint32, ot objectType, weak bool) {
+	o := &t.of[slot]
 	if weak && ot != 0 {
-		if len(t.maybe) < maxGuesses && t.typ[slot] == 0 {
+		if len(t.maybe) < maxGuesses && o.typ == 0 {
 			t.maybe = append(t.maybe, guess{slot, ot})
 		}
 		ot = 0
 	}
-	first := !bit(t.seen, slot)
+	first := o.place == 0
 	if first {
-		mark(t.seen, slot)
+		t.order = append(t.order, slot)
+		o.place = uint32(len(t.order))
 	}
-	if ot != 0 && t.typ[slot] == 0 {
+	if ot != 0 && o.typ == 0 {
 		if tt := t.types.list[ot>>1]; ot&1 == 0 && tt.begins {
 			ot = objectType(t.types.fit(uint32(ot>>1), t.spanOf(slot).size) << 1)
 		}
-		t.typ[slot] = ot
+		o.typ = ot
 		if t.hasEdges(slot) {
 			t.ready = append(t.ready, slot)
 		}
@@ -176,7 +188,7 @@ func (t *tracer) part(slot uint32) *edges {
 func (t *tracer) follow(slot uint32, named bool) {
 	e := t.part(slot)
 	i, end := e.starts[slot-e.first], e.starts[slot-e.first+1]
-	ot := t.typ[slot]
+	ot := t.of[slot].typ
 	dynamic, code := uint32(0), uint32(0)
 	for ; i < end; i++ {
 		x := e.at(i)
@@ -191,7 +203,7 @@ func (t *tracer) follow(slot uint32, named bool) {
 				if was := t.types.list[ot>>1]; ot == 0 || !was.inside {
 					ot = objectType(h<<1) | many
 				}
-				if t.typ[slot] = ot; !named {
+				if t.of[slot].typ = ot; !named {
 					named = true
 					mark(t.done, slot)
 				}
@@ -205,7 +217,7 @@ func (t *tracer) follow(slot uint32, named bool) {
 			if uint32(ot>>1) == t.types.generic {
 				if c := t.types.closure(t.modules[0].text + uint64(code)); c != 0 {
 					ot = objectType(c << 1)
-					t.typ[slot] = ot
+					t.of[slot].typ = ot
 				}
 			}
 			continue
@@ -240,10 +252,10 @@ func (t *tracer) follow(slot uint32, named bool) {
 			}
 		}
 		dynamic = 0
-		if named {
-			x.step = l.step | resolved
-		}
 		t.reach(x.to, to, weak)
+		if named {
+			x.to, x.step = t.of[x.to].place-1, l.step|resolved
+		}
 	}
 }
 
@@ -256,101 +268,67 @@ func (t *typ) vague() bool {
 
 var errObjects = errors.New("the heap has no objects that can be reached")
 
-// graph turns what was reached into a graph: it numbers the objects, and leaves out what was not reached.
+// graph turns what was reached into a graph, without what was not. Objects are numbered as they were reached: what is near each other on the way from the roots is near
+// each other in memory then, and all that reads the graph goes that way. By address, each pointer of a large map would be to memory that is in no cache.
 func (t *tracer) graph(roots [][]root) (*heapgraph.Graph, error) {
-	ranks := make([]uint32, len(t.seen)+1)
-	for i, w := range t.seen {
-		ranks[i+1] = ranks[i] + uint32(bits.OnesCount64(w))
-	}
-	id := func(slot uint32) uint32 {
-		return ranks[slot/64] + uint32(bits.OnesCount64(t.seen[slot/64]&(1<<(slot%64)-1)))
-	}
-	n := ranks[len(t.seen)]
+	n := len(t.order)
 	if n == 0 {
 		return nil, errObjects
 	}
-	g := &heapgraph.Graph{Words: make([]uint32, 0, n), Type: make([]uint32, 0, n), First: make([]uint32, 0, n+1), Types: []string{""}}
+	total := uint64(0)
+	for _, e := range t.list {
+		total += e.count
+	}
+	g := &heapgraph.Graph{
+		Words: make([]uint32, n), Type: make([]uint32, n), First: make([]uint32, n+1), Types: []string{""},
+		To: make([]uint32, 0, total), Step: make([]uint32, 0, total),
+	}
+	t.done, t.ready, t.later, t.maybe = nil, nil, nil, nil
 	names := map[string]uint32{"": 0}
 	numbers := map[objectType]uint32{}
-	for i := range t.spans {
-		s := &t.spans[i]
-		for slot := s.first; slot < s.first+s.count; slot++ {
-			if !bit(t.seen, slot) {
-				continue
+	for i, slot := range t.order {
+		ot := t.of[slot].typ
+		number, ok := numbers[ot]
+		if !ok {
+			name := t.types.name(ot)
+			if number, ok = names[name]; !ok {
+				number = uint32(len(g.Types))
+				g.Types, names[name] = append(g.Types, name), number
 			}
-			ot := t.typ[slot]
-			number, ok := numbers[ot]
-			if !ok {
-				name := t.types.name(ot)
-				if number, ok = names[name]; !ok {
-					number = uint32(len(g.Types))
-					g.Types, names[name] = append(g.Types, name), number
-				}
-				numbers[ot] = number
-			}
-			g.Words = append(g.Words, uint32(min(s.size/8, 1<<32-1)))
-			g.Type = append(g.Type, number)
+			numbers[ot] = number
 		}
-	}
-	// Edges: how many, then where they lead, then by which step, so that no more than one copy of each is there at a time.
-	total := uint64(0)
-	reached := func(visit func(*edge)) {
-		for _, e := range t.list {
-			for i := range uint32(len(e.starts) - 1) {
-				if !bit(t.seen, e.first+i) {
-					continue
-				}
-				for k := e.starts[i]; k < e.starts[i+1]; k++ {
-					if x := e.at(k); x.step < markHeader {
-						visit(x)
-					}
-				}
+		g.Type[i], g.Words[i] = number, uint32(min(t.spanOf(slot).size/8, 1<<32-1))
+		e := t.part(slot)
+		for k := e.starts[slot-e.first]; k < e.starts[slot-e.first+1]; k++ {
+			switch x := e.at(k); {
+			case x.step >= markHeader:
+			case x.step&resolved != 0:
+				g.To, g.Step = append(g.To, x.to), append(g.Step, x.step&^resolved)
+			default:
+				g.To, g.Step = append(g.To, t.of[x.to].place-1), append(g.Step, 0)
 			}
 		}
+		g.First[i+1] = uint32(len(g.To))
 	}
-	reached(func(*edge) { total++ })
-	if total > maxEdges {
+	if len(g.To) > maxEdges {
 		return nil, errEdges
 	}
-	t.typ, t.done = nil, nil
-	runtime.GC()
-	g.To, g.Step = make([]uint32, 0, total), make([]uint32, 0, total)
 	for _, e := range t.list {
-		freed := uint32(0)
-		for i := range uint32(len(e.starts) - 1) {
-			if !bit(t.seen, e.first+i) {
-				continue
-			}
-			g.First = append(g.First, uint32(len(g.To)))
-			for k := e.starts[i]; k < e.starts[i+1]; k++ {
-				x := e.at(k)
-				if x.step >= markHeader {
-					continue
-				}
-				g.To = append(g.To, id(x.to))
-				step := uint32(0)
-				if x.step&resolved != 0 {
-					step = x.step &^ resolved
-				}
-				g.Step = append(g.Step, step)
-			}
-			for ; freed < e.starts[i]/edgeChunk; freed++ {
-				e.pieces[freed] = nil
-			}
-		}
 		e.pieces, e.starts = nil, nil
 	}
-	g.First = append(g.First, uint32(len(g.To)))
+	t.order = nil
 	g.Steps = t.types.steps
 	n = 0
-	for range each(roots) {
-		n++
+	for _, list := range roots {
+		n += len(list)
 	}
 	g.Roots = make([]heapgraph.Root, 0, n)
-	for r := range each(roots) {
-		r.info.Object = id(r.slot)
-		g.Roots = append(g.Roots, r.info)
+	for i, list := range roots {
+		for _, r := range list {
+			r.info.Object = t.of[r.slot].place - 1
+			g.Roots = append(g.Roots, r.info)
+		}
+		roots[i] = nil // they are not needed any more
 	}
-	t.number = id
 	return g, nil
 }

@@ -3,9 +3,13 @@ package heap
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
 )
+
+// maxWorkers is how many threads read memory.
+const maxWorkers = 4
 
 // heap reads the heap of a program that stands still. released is called as soon as its memory is not needed any more.
 func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgraph.Heap, error) {
@@ -13,7 +17,7 @@ func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgr
 		return nil, err
 	}
 	h := &heapgraph.Heap{}
-	list, err := p.scan(ctx, min(runtime.GOMAXPROCS(0), 4))
+	list, err := p.scan(ctx, min(runtime.GOMAXPROCS(0), maxWorkers))
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +41,13 @@ func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgr
 	if err != nil {
 		return nil, err
 	}
-	all := [][]root{roots, s.roots, special, queued}
+	all := slices.Concat([][]root{roots}, s.roots, [][]root{special, queued})
+	s.roots = nil
 	t, err := p.trace(ctx, list, all)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.samples(samples, func(slot uint32) (uint32, bool) { return slot, bit(t.seen, slot) })
+	made, err := s.samples(samples, t.number)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +61,6 @@ func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgr
 	g, err := t.graph(all)
 	if err != nil {
 		return nil, err
-	}
-	for i := range made {
-		made[i].Object = t.number(made[i].Object)
 	}
 	g.Made, g.Sites = made, s.sites
 	h.Graph, h.Allocated, h.Notes = *g, p.allocated, p.sortedNotes()

@@ -131,8 +131,8 @@ func (s *scanner) run(ctx context.Context, spans []span) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if s.chunks.Load() > maxEdges/edgeChunk {
-			return errEdges
+		if err := s.enough(0); err != nil {
+			return err
 		}
 		sp := &spans[i]
 		switch n := uint64(sp.pages) * heapPage; {
@@ -321,8 +321,8 @@ func (s *scanner) large(ctx context.Context, sp *span, buf []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if s.chunks.Load() > maxEdges/edgeChunk {
-			return errEdges
+		if err := s.enough(0); err != nil {
+			return err
 		}
 		for _, off := range m.offsets {
 			at := base + off

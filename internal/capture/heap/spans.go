@@ -113,20 +113,60 @@ func (p *program) readSpans() error {
 	if err := flush(); err != nil {
 		return err
 	}
-	if need := p.objects * perObject; p.spare != 0 && need > p.spare {
-		return fmt.Errorf("it has %d objects, to read which takes %s; there are %s of memory left", p.objects, unit.Size(int64(need)), unit.Size(int64(p.spare)))
-	}
 	if err := p.readBits(rows); err != nil {
 		return err
 	}
-	return p.number()
+	if err := p.number(); err != nil {
+		return err
+	}
+	return p.enough(0)
+}
+
+// What it takes to read a heap and to find who holds it, in bytes: no less than what was measured for heaps of any shape.
+const (
+	perSlot   = 13 // free or not
+	perObject = 48
+	perEdge   = 20
+	perRoot   = 400
+)
+
+// A MemoryError says that the heap of the program is too large to be read in the memory that is left.
+type MemoryError struct {
+	Objects     uint64
+	Edges       uint64 // as far as they were read
+	StackWords  uint64
+	Need, Spare uint64 // bytes: what it takes, and what may be taken
+}
+
+func (e *MemoryError) Error() string {
+	what := fmt.Sprintf("%d objects", e.Objects)
+	if e.Edges > 0 {
+		what += fmt.Sprintf(", %d pointers or more", e.Edges)
+	}
+	if e.StackWords > 0 {
+		what += fmt.Sprintf(", %d pointers or more on stacks", e.StackWords)
+	}
+	return fmt.Sprintf("it has %s, for which hone needs %s of memory; it takes up to three quarters of what is left, which is %s",
+		what, unit.Size(int64(e.Need)), unit.Size(int64(e.Spare)))
+}
+
+// enough returns an error if there is not enough memory for the objects, for the edges as far as there are any, and for some pointers on stacks.
+func (p *program) enough(stackWords uint64) error {
+	edges := uint64(max(p.chunks.Load()-maxWorkers, 0)) * edgeChunk // each worker has one that is not full
+	if edges > maxEdges {
+		return errEdges
+	}
+	if stackWords > maxRoots {
+		return errRoots
+	}
+	if need := uint64(p.slots)*perSlot + p.objects*perObject + edges*perEdge + stackWords*perRoot; p.spare != 0 && need > p.spare {
+		return &MemoryError{p.objects, edges, stackWords, need, p.spare}
+	}
+	return nil
 }
 
 // maxPieces is how many pieces of memory one system call reads.
 const maxPieces = 1024
-
-// perObject is how many bytes it takes to read the heap, for each object, as measured with two pointers an object.
-const perObject = 60
 
 // readAll reads a table of the runtime.
 func (p *program) readAll(addr, size uint64) ([]byte, error) {
@@ -199,7 +239,13 @@ func (p *program) number() error {
 		if total += uint64(s.count); total >= maxSlots {
 			return fmt.Errorf("the heap has room for more than %d objects", maxSlots)
 		}
+		if s.count == 0 {
+			continue
+		}
 		spans = append(spans, s)
+		for at := uint64(len(p.bySlot)) * slotBlock; at < total; at += slotBlock {
+			p.bySlot = append(p.bySlot, uint32(len(spans)-1))
+		}
 		for page := s.base / heapPage; page < (s.end+heapPage-1)/heapPage; page++ {
 			n := page / (arenaBytes / heapPage)
 			a := p.arenas[n]
@@ -277,12 +323,15 @@ func (p *program) isAllocated(s *span, i uint32) bool {
 
 // spanOf returns the span of a slot.
 func (p *program) spanOf(slot uint32) *span {
-	i, ok := slices.BinarySearchFunc(p.spans, slot, func(s span, slot uint32) int { return cmp.Compare(s.first, slot) })
-	if !ok {
-		i--
+	i := p.bySlot[slot/slotBlock]
+	for int(i)+1 < len(p.spans) && p.spans[i+1].first <= slot {
+		i++
 	}
-	return &p.spans[max(i, 0)]
+	return &p.spans[i]
 }
+
+// slotBlock is how many slots have an entry in bySlot together. At most so many spans have one of them.
+const slotBlock = 64
 
 // inlineMarks returns how many bytes of marks follow the bits of small objects. A build of Go with the newer collector has some.
 func (p *program) inlineMarks() uint64 {

@@ -14,7 +14,8 @@ import (
 // stacks reads what the goroutines of a program hold.
 type stacks struct {
 	*program
-	roots  []root
+	roots  [][]root // in pieces, which need not be copied when there are more
+	count  uint64   // of roots
 	sites  [][]heapgraph.Frame
 	framed int                // frames of sites
 	made   map[siteKey]uint32 // index into sites
@@ -60,6 +61,7 @@ const (
 	maxSiteFrames = 2 << 20 // of all
 	maxRoots      = 1 << 24
 	maxDefers     = 1 << 20
+	rootChunk     = 1 << 10
 )
 
 var errRoots = errors.New("the program has more than 16 million words on its stacks that hold memory")
@@ -130,12 +132,12 @@ func (s *stacks) read(ctx context.Context) error {
 		if g := word(list, i*8); g != 0 {
 			s.goroutine(g)
 		}
-		if len(s.roots) > maxRoots {
-			return errRoots
+		if err := s.enough(s.count); err != nil {
+			return err
 		}
 	}
-	for i := range s.roots { // how many there are is known now
-		if r := &s.roots[i]; r.info.Count != 0 {
+	for r := range each(s.roots) { // how many goroutines there are is known now
+		if r.info.Count != 0 {
 			r.info.Count = s.tree[r.info.Count].count
 		}
 	}
@@ -605,7 +607,12 @@ func (w *walk) finish(g, status uint64) {
 			r.info.File = stack[0].File
 		}
 		r.info.Waits, r.info.Since, r.info.Count = waits, since, outer
-		w.roots = append(w.roots, r)
+		if w.stacks.count%rootChunk == 0 {
+			w.roots = append(w.roots, make([]root, 0, rootChunk))
+		}
+		last := &w.roots[len(w.roots)-1]
+		*last = append(*last, r)
+		w.stacks.count++
 	}
 }
 
