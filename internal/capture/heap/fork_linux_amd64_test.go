@@ -100,6 +100,74 @@ func TestKilled(t *testing.T) {
 	checkUndisturbed(t, pid)
 }
 
+// TestHolderEnds has what holds a process end at each step of a fork, as when hone is killed by force: the process goes on, and the fork does not. Each thread is tried.
+func TestHolderEnds(t *testing.T) {
+	testrun.Live(t, "it stops a process at each step of a fork")
+	pid, _ := startPlanted(t, build(t, "planted", "", nil), "churn")
+	read(t, pid, Options{}) // where that is not allowed, the test ends here
+	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exe.Close()
+	code, err := findCode(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, step := range map[string]func(*heldThread) error{
+		"at the handler": func(h *heldThread) error { _, err := h.enter(pid); return err },
+		"before":         func(h *heldThread) error { return h.aboutToFork(pid, code) },
+		"after":          func(h *heldThread) error { _, err := h.fork(pid, code); return err },
+	} {
+		tried := 0
+		for i := 0; ; i++ {
+			more, ends := false, true
+			// The kernel lets go of what a thread holds when the thread ends, as when it is killed.
+			if err := onThread(func() error {
+				if ends = unix.Gettid() != os.Getpid(); !ends {
+					return nil // the first thread of a Go program never ends, but is not used again
+				}
+				h, err := holdAll(t.Context(), pid)
+				if err != nil || i >= len(h.threads) {
+					return err
+				}
+				more = true
+				if th := h.threads[i]; th.disturbance(code) < disturbed && th.takes(borrowedSignal) {
+					tried++
+					return step(th)
+				}
+				return nil
+			}); err != nil {
+				t.Errorf("%s of thread %d: %v", name, i, err)
+			}
+			if !ends {
+				i--
+				continue
+			}
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+				m, err := status(fmt.Sprintf("/proc/%d/", pid))
+				if err != nil {
+					t.Fatalf("%s of thread %d: the process has ended", name, i)
+				}
+				if m["TracerPid"] == 0 && len(children(pid)) == len(leftChildren(pid)) {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("%s of thread %d: a fork runs, or the process is held", name, i)
+				}
+			}
+			if !more {
+				break
+			}
+		}
+		if tried == 0 {
+			t.Errorf("%s: no thread takes a signal", name)
+		}
+		read(t, pid, Options{}) // which also takes away what is left
+		checkUndisturbed(t, pid)
+	}
+}
+
 // heldFork reports whether a process has a fork that ends with its holder, and so is as it was itself: marking the fork for the kernel is the
 // last thing that is done to it.
 func heldFork(pid int) bool {

@@ -23,9 +23,8 @@ type hold struct {
 
 type heldThread struct {
 	id      int
-	signal  int              // that it was about to get
-	pending []unix.Signal    // that came while it did something for hone
-	saved   *unix.PtraceRegs // what it has to have again
+	signal  int           // that it was about to get
+	pending []unix.Signal // that came while it did something for hone
 }
 
 const (
@@ -179,10 +178,6 @@ func waitFor(ctx context.Context, tid int, deadline time.Time) (unix.WaitStatus,
 // release lets all threads go on as they were. It does so whatever happened before.
 func (h *hold) release() time.Duration {
 	for _, t := range h.threads {
-		if t.saved != nil {
-			_ = unix.PtraceSetRegs(t.id, t.saved)
-			t.saved = nil
-		}
 		if ptrace(unix.PTRACE_DETACH, t.id, 0, uintptr(t.signal)) == unix.ESRCH {
 			// It does not stand still yet, or has ended. Letting go needs it to stand still.
 			if ptrace(interrupt, t.id, 0, 0) == nil {
