@@ -141,6 +141,9 @@ func ofProgram(stack []Frame) []Frame {
 	for len(rest) > 0 && strings.HasPrefix(rest[len(rest)-1].Func, runtimePrefix) {
 		rest = rest[:len(rest)-1]
 	}
+	if n := len(rest) - 1; n > 0 && strings.Contains(rest[n].Func, ".gowrap") { // the compiler's own, around the call of a go statement
+		rest = rest[:n]
+	}
 	if len(rest) == 0 {
 		return stack
 	}

@@ -67,7 +67,9 @@ func (h *holder) frame() string {
 	switch k := h.label(); {
 	case h.name == "":
 		return string(k)
-	case k == KindWord, k == KindFinalizer:
+	case k == KindWord:
+		return "a temporary of " + h.name
+	case k == KindFinalizer:
 		return string(k) + " " + h.name
 	}
 	return h.name

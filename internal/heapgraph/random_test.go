@@ -302,6 +302,16 @@ func TestZigzag(t *testing.T) {
 	holds(t, g, map[string]uint64{"main.all + main.first": n * 8})
 }
 
+// TestHolderNames has a goroutine that a go statement with arguments began, and a word of the compiler's own.
+func TestHolderNames(t *testing.T) {
+	g := Graph{
+		Types: []string{"", "main.Job"}, Steps: []string{""}, Words: []uint32{1, 2}, Type: []uint32{1, 1}, First: []uint32{0, 0, 0},
+		Sites: [][]Frame{nil, {{Func: "main.work"}, {Func: "main.main.gowrap1"}, {Func: "runtime.goexit"}}, {{Func: "main.handler", Line: 7}}},
+		Roots: []Root{{Object: 0, Kind: Variable, Name: "j", Where: 1, Count: 1}, {Object: 1, Kind: Word, Where: 2}},
+	}
+	holds(t, g, map[string]uint64{"main.work": 8, "a temporary of main.handler": 16})
+}
+
 // holds compares what each outermost row holds with what is wanted.
 func holds(t *testing.T, g Graph, want map[string]uint64) {
 	t.Helper()

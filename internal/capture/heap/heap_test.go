@@ -206,6 +206,22 @@ func FuzzDebug(f *testing.F) {
 	})
 }
 
+// TestNames has what variables and timers are called.
+func TestNames(t *testing.T) {
+	for name, want := range map[string]string{"&job": "job", "~r0": "result 1", "~p1": "parameter 2", "~rest": "~rest", "i": "i"} {
+		if got := varName(name); got != want {
+			t.Errorf("varName(%q) = %q, want %q", name, got, want)
+		}
+	}
+	for function, want := range map[string]string{
+		"main.(*Cache).expire-fm": "timer: main.(*Cache).expire", "main.main.func1": "timer: main.main.func1", "time.sendTime": "timer: sends on a channel", "": "timer",
+	} {
+		if got := timerName(function); got != want {
+			t.Errorf("timerName(%q) = %q, want %q", function, got, want)
+		}
+	}
+}
+
 // TestEnough has heaps for which there is enough memory, and is not.
 func TestEnough(t *testing.T) {
 	tests := []struct {

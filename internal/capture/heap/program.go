@@ -89,7 +89,7 @@ var wanted = map[string]bool{
 	"runtime.itabTableType": true, "runtime.itab": true, "internal/abi.ITab": true, "internal/abi.Type": true, "runtime._defer": true,
 	"runtime.finblock": true, "runtime.finBlock": true, "runtime.finalizer": true, "runtime.cleanupBlock": true, "runtime.cleanupFn": true,
 	"runtime.spanInlineMarkBits": true, "runtime.functab": true, "runtime.textsect": true, "runtime.bitvector": true, "runtime.timer": true,
-	"runtime.timeTimer": true, "sync.poolLocal": true, "internal/runtime/maps.Map": true, "runtime.memRecord": true, "runtime._type": true,
+	"runtime.timeTimer": true, "runtime.timerWhen": true, "runtime.p": true, "sync.poolLocal": true, "internal/runtime/maps.Map": true, "runtime.memRecord": true, "runtime._type": true,
 	"internal/abi.ArrayType": true, "internal/abi.StructType": true, "internal/abi.StructField": true,
 }
 

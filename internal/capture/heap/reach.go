@@ -222,10 +222,14 @@ func (t *tracer) follow(slot uint32, named bool) {
 			}
 			continue
 		}
-		if x.step&resolved != 0 {
+		if x.step&resolved != 0 { // also with markNone
 			continue
 		}
 		l := t.types.leaf(ot, uint64(x.step&wordLimit)*8)
+		if l.none {
+			x.step, dynamic = markNone, 0
+			continue
+		}
 		to, weak := l.to, x.step&interior != 0
 		switch l.how {
 		case directory:
@@ -301,7 +305,7 @@ func (t *tracer) graph(roots [][]root) (*heapgraph.Graph, error) {
 		e := t.part(slot)
 		for k := e.starts[slot-e.first]; k < e.starts[slot-e.first+1]; k++ {
 			switch x := e.at(k); {
-			case x.step >= markHeader:
+			case x.step >= firstMark:
 			case x.step&resolved != 0:
 				g.To, g.Step = append(g.To, x.to), append(g.Step, x.step&^resolved)
 			default:

@@ -41,7 +41,11 @@ func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgr
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat([][]root{roots}, s.roots, [][]root{special, queued})
+	timers, err := p.timers()
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat([][]root{roots}, s.roots, [][]root{special, queued, timers})
 	s.roots = nil
 	t, err := p.trace(ctx, list, all)
 	if err != nil {

@@ -183,7 +183,7 @@ func (p *program) heldBy(list []*edges, slot uint32, typ uint32, name string) []
 	e := sortedEdges(list, slot)
 	for i := e.starts[slot-e.first]; i < e.starts[slot-e.first+1] && len(roots) < maxFields; i++ {
 		x := e.at(i)
-		if x.step >= markHeader {
+		if x.step >= firstMark {
 			continue
 		}
 		r := root{slot: x.to, weak: x.step&interior != 0}
@@ -281,6 +281,61 @@ func (p *program) queued() ([]root, error) {
 		}
 	}
 	return roots, nil
+}
+
+// timers reads what runs later: the timers of each processor. They lead to each other by way of the processors, so that one in a variable would hold all.
+func (p *program) timers() ([]root, error) {
+	all := p.global("runtime.allp")
+	if p.types.timerWhen == 0 || all == 0 || p.types.named("runtime.p") == 0 {
+		return nil, nil
+	}
+	l := &p.layout
+	list, timer, size := l.at("runtime.p", "timers.heap"), l.at("runtime.timerWhen", "timer"), l.size("runtime.timerWhen")
+	f, arg := l.at("runtime.timer", "f"), l.at("runtime.timer", "arg")
+	if l.err != nil {
+		return nil, l.err
+	}
+	var roots []root
+	at, n := p.u64(all), p.u64(all+8)
+	for i := range min(n, maxThreads) {
+		one := p.u64(at + i*8)
+		if one == 0 {
+			continue
+		}
+		heap, count := p.u64(one+list.off), p.u64(one+list.off+8)
+		for k := range min(count, maxRoots) {
+			if len(roots) >= maxRoots || p.failed > maxFailed {
+				return roots, nil
+			}
+			v := p.u64(heap + k*size + timer.off)
+			s, slot := p.find(v)
+			if s == nil {
+				continue // of a connection's deadline, which is not on the heap
+			}
+			r := root{slot: s.first + slot, typ: objectType(p.types.timeTimer << 1)}
+			name := p.functionName(p.u64(v + f.off))
+			if called := p.functionName(p.u64(v + arg.off + 8)); name == "time.goFunc" && called != "" {
+				name = called
+			}
+			r.info.Kind, r.info.Name = heapgraph.Runtime, timerName(name)
+			roots = append(roots, r)
+		}
+	}
+	return roots, nil
+}
+
+// maxFailed is how many words of a damaged process are tried.
+const maxFailed = 1 << 16
+
+// timerName returns what a user calls a timer that calls a function.
+func timerName(function string) string {
+	switch function {
+	case "time.sendTime":
+		return "timer: sends on a channel"
+	case "":
+		return "timer"
+	}
+	return "timer: " + strings.TrimSuffix(function, "-fm") // of a method of a value
 }
 
 const (

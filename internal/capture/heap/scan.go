@@ -29,6 +29,8 @@ const (
 	markType   = 0xffffffff // the next edge is of an interface whose type is at to, counted from the runtime's first type
 	markCode   = 0xfffffffe // the object begins with the address of code, counted from the first
 	markHeader = 0xfffffffd // the object has this type
+	markNone   = 0xfffffffc // the pointer holds nothing
+	firstMark  = markNone
 )
 
 // edges are those of the slots from first on. They are in pieces, so that they need not be copied when they grow.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -444,10 +445,17 @@ func (w *walk) variable(at uint64, r *pendingRoot, sure bool) {
 	w.types.lead(&r.info, &r.typ, &r.weak, &r.code, t, uint64(best.at+off-best.off), w.program, at)
 }
 
-// varName is what a user calls a variable: that it is on the heap is said by its name.
+// varName is what a user calls a variable. That it is on the heap is said by its name, and results and parameters without a name are numbered.
 func varName(name string) string {
 	if len(name) > 1 && name[0] == '&' {
-		return name[1:]
+		name = name[1:]
+	}
+	for prefix, what := range map[string]string{"~r": "result ", "~p": "parameter "} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			if n, err := strconv.Atoi(rest); err == nil {
+				return what + strconv.Itoa(n+1)
+			}
+		}
 	}
 	return name
 }

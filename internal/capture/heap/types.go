@@ -58,6 +58,7 @@ type leaf struct {
 	to    objectType
 	other objectType
 	step  uint32
+	none  bool // what it leads to is not held by it
 }
 
 // types has the types of a program that have been met.
@@ -76,6 +77,7 @@ type types struct {
 
 	text, generic        uint32 // of strings, and of functions that are not known
 	timerType, timeTimer uint32
+	timerWhen            uint32 // of the heaps of timers, since Go 1.23; what they hold are roots of their own
 }
 
 const (
@@ -96,7 +98,7 @@ func newTypes(d *debugInfo) *types {
 	}
 	ts.text = ts.add(&typ{name: "string", size: 16, kind: text})
 	ts.generic = ts.add(&typ{name: "func", size: 8, kind: record})
-	ts.timerType, ts.timeTimer = ts.named("runtime.timer"), ts.named("runtime.timeTimer")
+	ts.timerType, ts.timeTimer, ts.timerWhen = ts.named("runtime.timer"), ts.named("runtime.timeTimer"), ts.named("runtime.timerWhen")
 	return ts
 }
 
@@ -424,6 +426,7 @@ func (ts *types) find(o objectType, off uint64) leaf {
 	}
 	inside, group := ts.list[o>>1].inside, ts.list[o>>1].group
 	t := ts.list[o>>1]
+	none := false
 	for range maxDepth {
 		var l leaf
 		one := func(r ref) objectType { return objectType(ts.of(r) << 1) }
@@ -447,6 +450,9 @@ func (ts *types) find(o objectType, off uint64) leaf {
 			if path.Len() < pathLimit {
 				path.WriteByte('.')
 				path.WriteString(f.name)
+			}
+			if ts.timerWhen != 0 {
+				none = none || t.name == "runtime.timer" && f.name == "ts" || t.name == "runtime.timerWhen" && f.name == "timer"
 			}
 			off -= f.off
 			t = ts.list[ts.of(f.typ)]
@@ -481,7 +487,7 @@ func (ts *types) find(o objectType, off uint64) leaf {
 		if off != 0 {
 			l = leaf{}
 		}
-		l.step = ts.step(stepName(path.String(), inside, group))
+		l.none, l.step = none, ts.step(stepName(path.String(), inside, group))
 		return l
 	}
 	return leaf{}

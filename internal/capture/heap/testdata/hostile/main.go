@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"time"
 )
 
 type node struct {
@@ -16,6 +17,8 @@ type node struct {
 }
 
 type item struct{ name []byte }
+
+func (i *item) expire() { i.name = nil }
 
 type tree struct {
 	left, right *tree
@@ -108,6 +111,15 @@ var shapes = map[string]func(n int){
 			go hold(newItem())
 		}
 		runtime.Gosched()
+	},
+	// Timers that will call a function, and a goroutine that waits for another one: all are in the same heap of the runtime.
+	"timers": func(n int) {
+		for range n {
+			time.AfterFunc(time.Hour, newItem().expire)
+		}
+		go hold(newItem())
+		go func() { <-time.After(time.Hour) }()
+		time.Sleep(10 * time.Millisecond)
 	},
 	// A chain through interfaces.
 	"interfaces": func(n int) {
