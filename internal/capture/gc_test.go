@@ -24,16 +24,15 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("HONE_TEST_CHILD") {
 	case "":
-		// Where hangups or interrupts are ignored, as below nohup or in the background of a script, programs that are started ignore
-		// them, too, unless somebody listens here.
-		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
-			if signal.Ignored(s) {
-				signal.Notify(make(chan os.Signal, 1), s)
-			}
-		}
+		listen()
 		// Most tests wait for programs, which wait for what is written once a second.
 		flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 		os.Exit(m.Run())
+	case "interrupted":
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, os.Interrupt)
+		<-c
+		os.Exit(5)
 	case "work":
 		var keep [][]byte
 		for i := range 200 {
@@ -53,6 +52,16 @@ func TestMain(m *testing.M) {
 		io.Copy(os.Stdout, os.Stdin)
 		os.Stdout.WriteString(os.Getenv("GODEBUG"))
 		os.Exit(7)
+	}
+}
+
+// listen makes programs that are started listen to hangups and interrupts. Where these are ignored, as below nohup or in the background of a script,
+// they would ignore them, too, unless somebody listens here.
+func listen() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 }
 

@@ -25,31 +25,44 @@ var typed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP}
 
 // A catcher gets the signals that are sent to hone while a program runs.
 type catcher struct {
-	c    chan os.Signal
-	done chan struct{}
-	skip []os.Signal // the program gets them by itself
+	c       chan os.Signal
+	done    chan struct{}
+	skip    []os.Signal // the program gets them by itself
+	ignored []os.Signal // since whoever started hone ignores them
 }
 
-// catch begins to catch signals, and prepares cmd for getting them. Those that are ignored stay so.
+// catch begins to catch signals, and prepares cmd for getting them. Those that are ignored stay so until the program runs, since it
+// begins with the same ones ignored.
 func catch(cmd *exec.Cmd) *catcher {
 	c := &catcher{c: make(chan os.Signal, 16), done: make(chan struct{})}
-	if inForeground() {
+	// A shell without job control starts what it runs in the background with SIGINT ignored, in its own group, which may be in the foreground.
+	background := signal.Ignored(syscall.SIGINT)
+	if inForeground() && !background {
 		c.skip = typed
 	} else {
 		// Whoever sends a signal to our group would send it to the program twice.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	}
 	for _, s := range meant {
-		if !signal.Ignored(s) {
+		if signal.Ignored(s) {
+			c.ignored = append(c.ignored, s)
+		} else {
 			signal.Notify(c.c, s)
 		}
 	}
 	return c
 }
 
+// forward sends signals to the program from now on. A signal that was ignored when hone started is for the program if that has asked for it
+// since, as it is without hone: signal.Notify does so in a script's background job, and under nohup.
 func (c *catcher) forward(p *os.Process) {
+	for _, s := range c.ignored {
+		if knowsHandlers {
+			signal.Notify(c.c, s)
+		}
+	}
 	go forwardTo(c.c, c.done, func(s os.Signal) {
-		if !slices.Contains(c.skip, s) {
+		if !slices.Contains(c.skip, s) && (!slices.Contains(c.ignored, s) || handles(p.Pid, s)) {
 			p.Signal(s)
 		}
 	})
