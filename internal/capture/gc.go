@@ -112,10 +112,13 @@ func pass(take func(line string) (rest string, own bool), r io.Reader, w io.Writ
 		}
 	}()
 	var writeErr error
-	write := func(s string) {
-		if writeErr == nil && s != "" {
-			_, writeErr = io.WriteString(w, s)
+	var ready []byte // the lines that came at once are written at once
+	write := func(s string) { ready = append(ready, s...) }
+	flush := func() {
+		if writeErr == nil && len(ready) > 0 {
+			_, writeErr = w.Write(ready)
 		}
+		ready = ready[:0]
 	}
 	pending := ""
 	timer := time.NewTimer(moment)
@@ -129,6 +132,7 @@ func pass(take func(line string) (rest string, own bool), r io.Reader, w io.Writ
 						write(rest)
 					}
 				}
+				flush()
 				return writeErr
 			}
 			pending += text
@@ -146,10 +150,12 @@ func pass(take func(line string) (rest string, own bool), r io.Reader, w io.Writ
 					write(left)
 				}
 			}
+			flush()
 			timer.Reset(moment)
 		case <-timer.C:
 			if pending != "" && !maybeGC(pending) {
 				write(pending)
+				flush()
 				pending = ""
 			}
 		}

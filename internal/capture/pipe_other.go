@@ -23,3 +23,10 @@ func newPipe() (*pipe, error) {
 
 // endAt makes reading end then, where that can be done.
 func (p *pipe) endAt(t time.Time) { p.SetReadDeadline(t) }
+
+// hangUp makes reading end.
+func (p *pipe) hangUp() { p.endAt(time.Now()) }
+
+func newTerminal(*os.File) *pipe { return nil }
+
+func (p *pipe) follow(*os.Process) (stop func()) { return func() {} }

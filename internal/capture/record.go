@@ -302,16 +302,14 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		return nil, err
 	}
 	defer gc.Close()
+	var outs io.Writer
 	if slices.ContainsFunc(p.Args, func(a string) bool { return strings.HasPrefix(a, "-test.bench") }) {
 		lines, err := os.Create(filepath.Join(s.folder, recording.BenchFile))
 		if err != nil {
 			return nil, err
 		}
 		defer lines.Close()
-		if p.Out == nil {
-			p.Out = io.Discard
-		}
-		p.Out = io.MultiWriter(p.Out, &head{w: lines, rest: maxBenchLines, session: s})
+		outs = &head{w: lines, rest: maxBenchLines, session: s}
 	}
 	tail := &tail{}
 	outside := &watcher{session: s}
@@ -322,6 +320,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		plain:   isGo(p.Args[0]),
 		kept:    func(line string) { s.wrote(io.WriteString(gc, line+"\n")) },
 		errs:    tail,
+		outs:    outs,
 		limit:   s.For,
 		started: func(proc *os.Process) {
 			s.say("recording")
@@ -360,7 +359,9 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	if !inside {
 		s.finishLookout(&outside.lookout)
 	}
-	s.wrote(0, writeNonEmpty(filepath.Join(s.folder, recording.OutputFile), tail.bytes()))
+	if !p.joint() { // else it has the output of the program, too, which may be anything
+		s.wrote(0, writeNonEmpty(filepath.Join(s.folder, recording.OutputFile), tail.bytes()))
+	}
 	s.manifest.Ended = end.start.Add(end.real)
 	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
 	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state), Asked: end.asked && signalName(end.state) == "SIGTERM"}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
@@ -26,7 +28,8 @@ type watch struct {
 	gctrace bool                // have it trace garbage collections, and take that out of its standard error
 	plain   bool                // but do not ask it to trace them
 	kept    func(line string)   // is told each line about garbage collection; may be nil
-	errs    io.Writer           // gets a copy of the rest of standard error; may be nil
+	errs    io.Writer           // gets a copy of the rest of standard error, and of standard output where both are one; may be nil
+	outs    io.Writer           // gets a copy of standard output; may be nil
 	limit   time.Duration       // after which it is asked to end; 0 is never
 	started func(p *os.Process) // is called when it runs; may be nil
 
@@ -56,17 +59,24 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 		cmd.Env = os.Environ()
 	}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, p.In, p.Out, p.Err
+	if w.outs != nil {
+		cmd.Stdout = also(p.Out, w.outs)
+	}
 	var errs *pipe
+	joint := false
 	if w.gctrace {
 		if !w.plain {
 			cmd.Env = withGCTrace(cmd.Env)
 		}
 		var err error
-		if errs, err = newPipe(); err != nil {
+		if errs, err = stderrOf(p); err != nil {
 			return nil, err
 		}
 		defer errs.Close()
 		cmd.Stderr = errs.in
+		if joint = p.joint(); joint {
+			cmd.Stdout = errs.in
+		}
 	}
 	signals := catch(cmd)
 	defer signals.release()
@@ -84,6 +94,9 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 		w.started(cmd.Process)
 	}
 	signals.forward(cmd.Process)
+	if errs != nil {
+		defer errs.follow(cmd.Process)()
+	}
 	over := make(chan struct{})
 	peak := make(chan int64)
 	meanwhile := make(chan struct{})
@@ -115,12 +128,9 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	var parser gclog.Parser
 	passed := make(chan error, 1)
 	if errs != nil {
-		out := p.Err
-		if out == nil {
-			out = io.Discard
-		}
-		if w.errs != nil {
-			out = io.MultiWriter(out, w.errs)
+		out := also(p.Err, w.errs)
+		if joint {
+			out = also(out, w.outs)
 		}
 		take := func(line string) (string, bool) {
 			rest, own := parser.Line(line)
@@ -129,7 +139,18 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 			}
 			return rest, own
 		}
-		go func() { passed <- pass(take, errs, out) }()
+		out = valve{out, errs}
+		broken := make(chan os.Signal, 1)
+		signal.Notify(broken, syscall.SIGPIPE) // else one that is due to the output of the program would end hone
+		defer signal.Stop(broken)
+		go func() {
+			err := pass(take, errs, out)
+			if errors.Is(err, syscall.EPIPE) {
+				errs.Close()
+				err = nil
+			}
+			passed <- err
+		}()
 	} else {
 		passed <- nil
 	}
@@ -153,6 +174,56 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 		return end, waitErr
 	}
 	return end, passErr
+}
+
+// also returns a writer to two places, either of which may be nil.
+func also(to, copy io.Writer) io.Writer {
+	switch {
+	case to == nil && copy == nil:
+		return io.Discard
+	case to == nil:
+		return copy
+	case copy == nil:
+		return to
+	}
+	return io.MultiWriter(to, copy)
+}
+
+// A valve ends a program's output when nobody reads it any more, as happens without hone: `hone record ./app 2>&1 | head`.
+type valve struct {
+	io.Writer
+	errs *pipe
+}
+
+func (v valve) Write(b []byte) (int, error) {
+	n, err := v.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		v.errs.hangUp()
+	}
+	return n, err
+}
+
+// joint reports whether the standard output and the standard error of a program go to the same file or pipe. They then go through one pipe, so
+// that what the program writes stays in order. On a terminal they do not: a program may set the modes of the one that it writes to.
+func (p *Program) joint() bool {
+	out, isFile := p.Out.(*os.File)
+	errs, isFileToo := p.Err.(*os.File)
+	if !isFile || !isFileToo {
+		return false
+	}
+	a, errA := out.Stat()
+	b, errB := errs.Stat()
+	return errA == nil && errB == nil && a.Mode()&os.ModeCharDevice == 0 && os.SameFile(a, b)
+}
+
+// stderrOf returns what a program writes its standard error to: a terminal if it is one without hone, where that can be done, and a pipe otherwise.
+func stderrOf(p Program) (*pipe, error) {
+	if f, ok := p.Err.(*os.File); ok {
+		if t := newTerminal(f); t != nil {
+			return t, nil
+		}
+	}
+	return newPipe()
 }
 
 // loading is how long it takes until a program has more than a few pages. What was seen before that says nothing about it.

@@ -35,7 +35,8 @@ const recordHelp = `Run a program, or fetch from a server, and save everything a
 
 hone builds a package, or a list of Go files, with a recorder inside. The code needs no
 change. Arguments of the program come after --. The program keeps its input, output,
-signals and exit code. --test records the tests of a package, and takes the flags of go test.
+signals and exit code; hone takes the lines of its garbage collector out of its standard
+error, which is a terminal where it is one without hone (Linux). --test records the tests of a package, and takes the flags of go test.
 
 A command after -- runs as it is, and hone watches it from outside, like the process of --pid.
 From a server (host:port or URL), hone fetches everything under /debug/pprof.
