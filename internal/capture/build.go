@@ -12,12 +12,15 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // ErrBuilding is that time was up, or the user ended it, before the program was built.
@@ -123,12 +126,16 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if _, ok := replace[filepath.Join(about.GOROOT, "src", filepath.FromSlash(requestsFile))]; b.Latency && !ok {
 		return nil, fmt.Errorf("hone cannot measure request times in the net/http of %s, or in the overlay that replaces it", about.GOVERSION)
 	}
-	name := filepath.Join(pkg.Dir, addedFile+".go")
-	if b.Test {
+	name, clause := filepath.Join(pkg.Dir, addedFile+".go"), pkg.clause
+	covered := !b.Test && covers(about.GOFLAGS, flags)
+	switch {
+	case b.Test:
 		name = filepath.Join(pkg.Dir, addedFile+"_test.go")
+	case covered:
+		name, clause = filepath.Join(about.GOROOT, "src", filepath.FromSlash(coverPackage), addedFile+".go"), path.Base(coverPackage)
 	}
 	file := filepath.Join(added, addedFile+".go")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "package %s\n\nimport _ %q\n", pkg.clause, agentPackage), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "package %s\n\nimport _ %q\n", clause, agentPackage), 0o600); err != nil {
 		return nil, err
 	}
 	replace[name] = file
@@ -150,16 +157,46 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	args = append(args, flags...)
 	args = append(args, "-overlay="+overlay, "-ldflags="+strings.TrimSpace(ldflags+" -checklinkname=0"), "-o", p.file)
 	args = append(args, b.Targets...)
-	if pkg.files {
+	if pkg.files && !covered {
 		args = append(args, filepath.Join(filepath.Dir(b.Targets[0]), addedFile+".go")) // named as the others are
 	}
 	if _, err := cmd.Run(ctx, args...); err != nil {
 		return nil, b.wrong(err)
 	}
-	if _, err := os.Stat(p.file); err != nil {
+	_, err = os.Stat(p.file)
+	switch {
+	case err == nil:
+		return p, nil
+	case about.Names("n") != "":
+		return nil, hint.Errorf(hint.Text{"remove it from GOFLAGS"}, "building %s: GOFLAGS has -n, with which the go command builds nothing", b.name())
+	case b.Test:
 		return nil, fmt.Errorf("%s has no tests", b.name()) // go test -c says so and succeeds
 	}
-	return p, nil
+	return nil, fmt.Errorf("building %s: the go command wrote no program", b.name())
+}
+
+// covers reports whether the go command measures coverage.
+func covers(goflags string, flags []string) (on bool) {
+	for _, f := range slices.Concat(gocmd.Fields(goflags), flags) {
+		switch name, value, _ := strings.Cut(strings.TrimLeft(f, "-"), "="); name {
+		case "cover":
+			said, err := strconv.ParseBool(value)
+			on = said || err != nil
+		case "covermode", "coverpkg":
+			on = true
+		}
+	}
+	return on
+}
+
+// An OwnError is that the go command failed at a file that hone adds to the program: without hone, it would not.
+type OwnError struct{ said gocmd.Error }
+
+func (e *OwnError) Error() string { return e.said.Error() }
+
+// Hint says what to do about it.
+func (e *OwnError) Hint() hint.Text {
+	return hint.Text{"this is about the file that hone adds to the program; ", hint.Command{Verb: "record", Behind: []string{"PROGRAM"}}, " records a built program without it"}
 }
 
 // wrong says what was being built when the go command failed.
@@ -167,6 +204,8 @@ func (b *Build) wrong(err error) error {
 	doing := "building " + b.name()
 	var wrong *gocmd.Error
 	switch {
+	case errors.As(err, &wrong) && strings.Contains(wrong.Output, strings.TrimSuffix(recording.RecorderFiles, "_")):
+		return &OwnError{gocmd.Error{Doing: doing, Output: wrong.Output}}
 	case errors.As(err, &wrong):
 		return &gocmd.Error{Doing: doing, Output: wrong.Output}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

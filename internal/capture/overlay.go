@@ -32,6 +32,10 @@ const (
 // addedFile is the name of the file that imports the recorder. It exists only in the overlay.
 const addedFile = "zz_hone_recorder"
 
+// coverPackage is what a program imports whose coverage is measured. There, the file that imports the recorder goes into this package: the
+// tool that rewrites the files of the program knows of no overlay.
+const coverPackage = "runtime/coverage"
+
 // requestsFile is the file of net/http that says which requests it answered, in GOROOT/src.
 const requestsFile = "net/http/zz_hone.go"
 
