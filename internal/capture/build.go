@@ -285,7 +285,7 @@ func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) 
 	case len(found) == 0:
 		return nil, fmt.Errorf("%s matches no package", named)
 	case len(found) > 1:
-		return nil, fmt.Errorf("%s matches %d packages, but only one can be recorded at a time", named, len(found))
+		return nil, b.oneOf(found)
 	}
 	t := found[0]
 	if t.Error != nil && t.Name == "" {
@@ -306,6 +306,49 @@ func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) 
 		return nil, hint.Errorf(hint.Text{hint.Ask("record", named).With("test", ""), " records its tests"}, "%s is package %s, not a program", named, t.Name)
 	}
 	return t, nil
+}
+
+// oneOf says which of several packages can be recorded.
+func (b *Build) oneOf(found []*target) error {
+	const most = 5
+	ask, what := hint.Ask("record"), "programs"
+	if b.Test {
+		ask, what = ask.With("test", ""), "tests"
+	}
+	var places []string
+	for _, t := range found {
+		if b.Test && len(t.TestGoFiles)+len(t.XTestGoFiles) > 0 || !b.Test && t.Name == "main" {
+			places = append(places, b.place(t))
+		}
+	}
+	if len(places) == 0 {
+		return fmt.Errorf("%s matches %d packages, none of which has %s", b.name(), len(found), what)
+	}
+	ask.Args = places[:1]
+	next := hint.Text{ask}
+	switch n := len(places); {
+	case n > most:
+		next = append(next, "; of the packages with "+what+", these are the first: "+strings.Join(places[:most], ", "))
+	case n > 1:
+		next = append(next, "; the packages with "+what+" are "+strings.Join(places, ", "))
+	}
+	return hint.Errorf(next, "%s matches %d packages, but only one can be recorded at a time", b.name(), len(found))
+}
+
+// place is how to name a package where the user is.
+func (b *Build) place(t *target) string {
+	dir, err := filepath.Abs(b.Dir)
+	if err != nil || b.named != "" {
+		return t.Dir
+	}
+	switch rel, err := filepath.Rel(dir, t.Dir); {
+	case err != nil || !filepath.IsLocal(rel):
+		return t.ImportPath
+	case rel == ".":
+		return rel
+	default:
+		return "./" + filepath.ToSlash(rel)
+	}
 }
 
 // name returns what a program is called: as go build would, but not v2.

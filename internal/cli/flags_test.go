@@ -150,3 +150,25 @@ func TestTestBinaryFlags(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestFilesOfTests holds that files that tests write go where go test puts them.
+func TestFilesOfTests(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for _, tt := range []struct {
+		args, want []string
+		cover      bool
+	}{
+		{[]string{"-test.run", "A", "-test.v", "-own", "run", "cpu=1"}, []string{"-test.run=A", "-test.v", "-own", "run", "cpu=1"}, false},
+		{[]string{"-test.memprofile=m.out"}, []string{"-test.outputdir=" + dir, "-test.memprofile=m.out"}, false},
+		{[]string{"-test.trace", "t.out", "-test.outputdir", "out"}, []string{"-test.outputdir=" + in("out"), "-test.trace=t.out"}, false},
+		{[]string{"-test.coverprofile=c.out", "-args", "-test.memprofile=m.out"},
+			[]string{"-test.coverprofile=" + in("c.out"), "-args", "-test.memprofile=m.out"}, true},
+		{[]string{"-test.coverprofile", "c.out", "-test.outputdir=" + in("o")}, []string{"-test.outputdir=" + in("o"), "-test.coverprofile=" + in("o/c.out")}, true},
+	} {
+		got, cover, err := asGoTest(tt.args, dir, nil)
+		if err != nil || cover != tt.cover || !slices.Equal(got, tt.want) {
+			t.Errorf("of %q, it makes %q, %v, %v; want %q, %v", tt.args, got, cover, err, tt.want, tt.cover)
+		}
+	}
+}

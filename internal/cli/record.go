@@ -208,11 +208,22 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		}
 		return fetchRecord(cmd, sys, f, opt, capture.Server{Target: targets[0], Ask: *ask})
 	}
-	if err := isSourceOf(targets); err != nil {
+	err := isSourceOf(targets)
+	if err != nil {
 		return err
 	}
+	words := slices.Concat(tests, behind)
+	if f.test {
+		var cover bool
+		if words, cover, err = asGoTest(words, sys.Dir, targets); err != nil {
+			return err
+		}
+		if cover {
+			build = append(build, "-cover")
+		}
+	}
 	opt.Build = &capture.Build{Targets: targets, Test: f.test, Flags: build, Dir: sys.Dir, Leaks: f.leaks, Flight: f.flight > 0, Trace: f.trace, Latency: capture.WatchesLatency(f.when.list)}
-	opt.Program.Args = append(tests, behind...)
+	opt.Program.Args = words
 	for _, a := range opt.Program.Args {
 		if bench, ok := strings.CutPrefix(a, "-test.bench="); ok {
 			f.bench = bench
@@ -305,6 +316,59 @@ func ofTestBinary(args []string) []string {
 		}
 	}
 	return args
+}
+
+// asGoTest completes the arguments of a test binary as go test does: the files that it writes go to the current folder, or that of -outputdir, while
+// it runs in the folder of its package. cover tells that it has to be built with -cover.
+func asGoTest(args []string, dir string, targets []string) (out []string, cover bool, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, false, err
+	}
+	end := slices.IndexFunc(args, func(a string) bool { return a == "-args" || a == "--args" || a == "--" })
+	if end < 0 {
+		end = len(args)
+	}
+	profile, writes := "", false
+	for i := 0; i < end; i++ {
+		name, value, whole := strings.Cut(strings.TrimPrefix(strings.TrimLeft(args[i], "-"), "test."), "=")
+		takes := testFlags()[name] && strings.HasPrefix(args[i], "-")
+		if takes && !whole && i+1 < end {
+			i++
+			value = args[i]
+		}
+		switch {
+		case !takes || value == "":
+			out = append(out, args[i])
+			continue
+		case name == "fuzz":
+			return nil, false, usagef("without -fuzz, it runs with the inputs that it has: hone record --test "+quoted(strings.Join(targets, " "))+" -run "+quoted(value),
+				"-fuzz calls %s in other processes, which hone cannot record", quoted(value))
+		case name == "outputdir":
+			dir, writes = fromFolder(dir, value), true
+			continue
+		case name == "coverprofile":
+			profile = value // which a test binary does not look for in -test.outputdir
+			continue
+		case slices.Contains([]string{"cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace"}, name):
+			writes = true
+		}
+		out = append(out, "-test."+name+"="+value)
+	}
+	if profile != "" {
+		out = slices.Insert(out, 0, "-test.coverprofile="+fromFolder(dir, profile))
+	}
+	if writes {
+		out = slices.Insert(out, 0, "-test.outputdir="+dir)
+	}
+	return append(out, args[end:]...), profile != "", nil
+}
+
+// fromFolder returns a name as it is from every folder.
+func fromFolder(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
 }
 
 // isNumber reports whether s can be a process ID: it is a whole number, and no file has this name.
