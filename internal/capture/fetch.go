@@ -72,7 +72,7 @@ func Fetch(ctx context.Context, opt Options, from Server) (*Recorded, error) {
 		f.manifest.Command = strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 	}
 	if err := f.writeManifest(); err != nil {
-		os.Remove(f.folder)
+		f.discard()
 		return nil, fmt.Errorf("writing %s: %w", f.folder, err)
 	}
 	if f.While == nil {

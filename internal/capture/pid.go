@@ -56,7 +56,7 @@ func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
 	m.Program = p.program(dir+"/exe", nil)
 	p.build, _ = buildinfo.ReadFile(dir + "/exe")
 	if err := p.writeManifest(); err != nil {
-		os.Remove(p.folder) // when it is empty
+		p.discard()
 		return nil, fmt.Errorf("writing %s: %w", p.folder, err)
 	}
 	if p.For > 0 {

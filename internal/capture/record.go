@@ -140,7 +140,7 @@ func Record(ctx context.Context, opt Options) (*Recorded, error) {
 		s.keepChanges(of.tree)
 	}
 	if err := s.writeManifest(); err != nil {
-		os.Remove(s.folder) // when it is empty
+		s.discard() // the program has not run, and the folder would be in the way of the next try
 		return nil, fmt.Errorf("writing %s: %w", s.folder, err)
 	}
 	end, runErr := s.run(ctx, of != nil)
@@ -197,7 +197,7 @@ func (s *session) begin(name string) error {
 		err = os.Mkdir(s.folder, 0o700)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return existsInPart(s.shown(s.folder))
+		return &PartError{s.shown(s.folder)}
 	}
 	if err != nil {
 		return cannotWrite(s.shown(s.Out), filepath.Dir(s.shown(s.Out)), err)
@@ -224,7 +224,7 @@ func (s *session) writable() error {
 		return fmt.Errorf("%s: %w", what, ErrExists)
 	}
 	if _, err := os.Lstat(out + partSuffix); err == nil && s.Out != "" {
-		return existsInPart(what + partSuffix)
+		return &PartError{what + partSuffix}
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(out), ".hone-*")
 	if err != nil {
@@ -233,9 +233,14 @@ func (s *session) writable() error {
 	return os.Remove(dir)
 }
 
-func existsInPart(folder string) error {
-	return fmt.Errorf("%s: %w: another hone is writing it, or one that was killed left it behind", folder, ErrExists)
+// A PartError is that there is a folder where the recording should be while it is made. It is a recording, too.
+type PartError struct{ Folder string }
+
+func (e *PartError) Error() string {
+	return fmt.Sprintf("%s: %v: another hone is writing it, or one that was killed left it behind", e.Folder, ErrExists)
 }
+
+func (e *PartError) Unwrap() error { return ErrExists }
 
 // cannotWrite says why a file cannot be written into a folder.
 func cannotWrite(file, folder string, err error) error {

@@ -181,7 +181,7 @@ func loadFailed(ctx context.Context, sys *System, done *capture.Recorded, err er
 	case errors.As(err, &wrong):
 		return withHint(err, "go build reports the same; hone changed nothing in the package")
 	case errors.Is(err, capture.ErrExists):
-		return withHint(err, "choose another name with -o, or remove the file")
+		return exists(err)
 	case errors.Is(err, load.ErrTaken):
 		return withHint(err, "write {port} in the URL and in the server's arguments for a free port, or use --pprof to load a running server")
 	case errors.As(err, &notReady):

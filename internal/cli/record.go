@@ -443,7 +443,7 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 	case errors.As(err, &wrong):
 		return withHint(err, "go build reports the same; hone changed nothing in the package")
 	case errors.Is(err, capture.ErrExists):
-		return withHint(err, "choose another name with ", hint.Option{Name: "o"}, ", or remove the file")
+		return exists(err)
 	case out == nil:
 		return err
 	}
@@ -510,6 +510,16 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 		return err
 	}
 	return &exited{out.Code, err}
+}
+
+// exists says what to do where there is something in the place of the recording.
+func exists(err error) error {
+	var part *capture.PartError
+	if errors.As(err, &part) {
+		return withHint(err, hint.Ask("", part.Folder), " shows what was recorded; to record again, choose another name with ", hint.Option{Name: "o"},
+			", or remove the folder if no hone is writing it")
+	}
+	return withHint(err, "choose another name with ", hint.Option{Name: "o"}, ", or remove the file")
 }
 
 // troubleText is trouble in words that a terminal can show.
