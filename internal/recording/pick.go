@@ -152,6 +152,9 @@ func (r *Recording) find(metric string) (kind, typ string, err error) {
 			return k, metric, nil
 		}
 	}
+	if len(r.Metrics()) == 0 {
+		return "", "", fmt.Errorf("%s has no metric %s: %w%s", r.Ref, metric, ErrNoProfile, r.why())
+	}
 	return "", "", fmt.Errorf("%s has no metric %s; it has %s", r.Ref, metric, strings.Join(r.Metrics(), ", "))
 }
 
