@@ -167,6 +167,8 @@ func (c *csvWriter) exact(item any) string {
 		return v
 	case report.Name:
 		return v.Text
+	case report.Qualified:
+		return string(v)
 	case report.Indented:
 		return v.Name.Text
 	case report.Trend:

@@ -2,9 +2,11 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -20,6 +22,7 @@ type gridColumn struct {
 	right bool // align right
 	bar   bool // the first column to omit if the grid is too wide
 	whole bool // its text stays on one line
+	wraps bool // its text may take several lines
 	cut   func(s string, room int, dots string) string
 }
 
@@ -56,27 +59,51 @@ func (g *grid) print(w *bufio.Writer, f *formatter, room int) {
 	g.printAll(w, f, widths)
 }
 
-// wrap breaks the text of the last column into lines that fit beside the other columns. It reports whether the grid then fits.
+// wrap breaks texts into lines that fit: those of the last column, and of other columns that wrap. It reports whether the grid then fits.
 func (g *grid) wrap(widths []int, room int) bool {
 	last := len(g.columns) - 1
-	left := room - total(widths) + widths[last]
-	if c := &g.columns[last]; c.right || c.whole || c.cut != nil || left < leastText {
+	if c := &g.columns[last]; c.right || c.whole || c.cut != nil {
 		return false
 	}
-	widths[last] = left
+	texts := []int{last}
+	for i := range last {
+		if g.columns[i].wraps {
+			texts = append(texts, i)
+		}
+	}
+	narrowed := slices.Clone(widths)
+	for over := total(widths) - room; over > 0; over-- {
+		widest := slices.MaxFunc(texts, func(a, b int) int { return cmp.Compare(narrowed[a], narrowed[b]) })
+		if narrowed[widest] <= leastText {
+			return false
+		}
+		narrowed[widest]--
+	}
+	copy(widths, narrowed)
 	var rows [][]cell
 	for _, row := range g.rows {
 		if row == nil {
 			rows = append(rows, nil)
 			continue
 		}
-		for i, line := range linesOf(row[last].text, left-width(row[last].mark)) {
+		lines := make([][]string, len(row))
+		most := 1
+		for _, i := range texts {
+			lines[i] = linesOf(row[i].text, widths[i]-width(row[i].mark), g.columns[i].wraps)
+			most = max(most, len(lines[i]))
+		}
+		for n := range most {
 			next := make([]cell, len(row))
-			if i == 0 {
+			if n == 0 {
 				copy(next, row)
 			}
-			next[last] = row[last]
-			next[last].text = line
+			for _, i := range texts {
+				next[i].text = ""
+				if n < len(lines[i]) {
+					next[i] = row[i]
+					next[i].text = lines[i][n]
+				}
+			}
 			rows = append(rows, next)
 		}
 	}
@@ -89,8 +116,9 @@ func (g *grid) named() bool {
 	return slices.ContainsFunc(g.columns, func(c gridColumn) bool { return c.cut != nil })
 }
 
-// linesOf breaks text between words into lines of at most room columns. A longer word has its own line.
-func linesOf(text string, room int) []string {
+// linesOf breaks text between words into lines of at most room columns. A longer word has its own line, or with parts, lines: it is broken behind
+// punctuation, or else anywhere.
+func linesOf(text string, room int, parts bool) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {
@@ -101,8 +129,27 @@ func linesOf(text string, room int) []string {
 			line += " "
 		}
 		line += word
+		for parts && width(line) > room {
+			at := breakOf(line, room)
+			lines, line = append(lines, line[:at]), line[at:]
+		}
 	}
 	return append(lines, line)
+}
+
+// breakOf returns where to break a text that is longer than room columns.
+func breakOf(s string, room int) int {
+	fits, punctuated := 0, 0
+	for i, r := range s {
+		if room -= runeWidth(r); room < 0 && fits > 0 {
+			break
+		}
+		fits = i + utf8.RuneLen(r)
+		if strings.ContainsRune("./,])}", r) {
+			punctuated = fits
+		}
+	}
+	return cmp.Or(punctuated, fits)
 }
 
 // printParts prints the grid in several parts. Each has the first column, and as many of the others as fit.
@@ -234,7 +281,7 @@ func (f *formatter) table(t *report.Table, bars bool) *grid {
 	g := &grid{}
 	longest := make([]float64, len(t.Columns)) // the largest share in each column with bars
 	for i, c := range t.Columns {
-		col := gridColumn{name: c.Name, right: isNumeric(t.Rows, i), whole: c.Whole}
+		col := gridColumn{name: c.Name, right: isNumeric(t.Rows, i), whole: c.Whole, wraps: c.Wraps}
 		if c.Path {
 			col.cut = cutLeft
 		}
@@ -309,7 +356,7 @@ func isNumeric(rows [][]any, i int) bool {
 		switch row[i].(type) {
 		case nil:
 			continue
-		case string, report.Name, report.ID, report.Judgment, report.Trend, report.Indented, report.Phrase:
+		case string, report.Name, report.Qualified, report.ID, report.Judgment, report.Trend, report.Indented, report.Phrase:
 			return false
 		}
 		return true

@@ -93,6 +93,8 @@ func (f *formatter) text(item any) string {
 		return clean(v)
 	case report.Name:
 		return clean(v.Text) + label(v)
+	case report.Qualified:
+		return f.qualified(v)
 	case report.Dimension:
 		return clean(string(v))
 	case missing.Reason:

@@ -118,6 +118,40 @@ func (f *formatter) nameText(n report.Name) string {
 	return s
 }
 
+// qualified returns a text with paths of packages. If room is limited, it leaves the paths out.
+func (f *formatter) qualified(q report.Qualified) string {
+	s := clean(string(q))
+	if !f.short || !strings.Contains(s, "/") {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		end := strings.IndexFunc(s, func(r rune) bool { return !inPath(r) })
+		if end < 0 {
+			end = len(s)
+		}
+		b.WriteString(withoutPath(s[:end]))
+		next := strings.IndexFunc(s[end:], inPath)
+		if next < 0 {
+			next = len(s) - end
+		}
+		b.WriteString(s[end : end+next])
+		s = s[end+next:]
+	}
+	return b.String()
+}
+
+// inPath reports whether a character can be in the path of a package, or in a name behind it.
+func inPath(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_.~%-/", r)
+}
+
+// withoutPath returns the last element of a path of a package with what is behind it, and for a major version, the element before.
+func withoutPath(s string) string {
+	s = majorVersion().ReplaceAllString(s, "$1$2")
+	return s[strings.LastIndexByte(s, '/')+1:]
+}
+
 // cutTypes replaces long type arguments by dots. A generic function's shape has its types written out, including the fields of structs.
 func cutTypes(s, dots string) string {
 	const fair = 24

@@ -20,6 +20,13 @@ func TestNarrowTables(t *testing.T) {
 	for i := range 2 {
 		numbers.Rows = append(numbers.Rows, []any{i + 1, 4_000_000, 2_000_000, 4_100_000, 31 + i, 7})
 	}
+	holders := report.Table{
+		Columns: []report.Column{{Name: "held"}, {Name: "holder", Wraps: true}, {Name: "most is in", Wraps: true}},
+		Rows: [][]any{
+			{7, report.Qualified("example.com/shop/v2.Open.gowrap1, net/http.(*connReader).startBackgroundRead.gowrap2 together"), report.Phrase{report.Qualified("map[string]*example.com/shop/internal/cart.Item"), " → ", report.Qualified(".body []uint8")}},
+			{5, report.Qualified("main.sessions"), report.Phrase{report.Qualified("main.Session")}},
+		},
+	}
 	tests := []struct {
 		name  string
 		table report.Table
@@ -37,6 +44,14 @@ func TestNarrowTables(t *testing.T) {
 #  saves at most  where                        what
 1  48.21% of cpu  stage0/handler.go:17         the regular expression is compiled for every call
 2  3.10% of cpu   internal/store/store.go:204  short
+`},
+		{"two texts", holders, 70, `
+held  holder                           most is in
+   7  shop.Open.gowrap1,               map[string]*cart.Item → .body
+      http.(*connReader).              []uint8
+      startBackgroundRead.gowrap2
+      together
+   5  main.sessions                    main.Session
 `},
 		{"numbers", numbers, 36, `
 cycle  heap before  heap after

@@ -10,7 +10,7 @@ import (
 // A Block is one of the few shapes that renderers know. Reports are cut into blocks; a new report needs no new
 // code in any renderer.
 //
-// Items are what cells, facts and phrases are made of: string, Name, ID, Dimension, int, Value, Share, Change, Growth, Measured,
+// Items are what cells, facts and phrases are made of: string, Name, Qualified, ID, Dimension, int, Value, Share, Change, Growth, Measured,
 // Delta, Relative, Interval, Judgment, Trend, Indented, time.Time, time.Duration, heapgraph.Note, Phrase, hint.Option, hint.Command, hint.Text, and nil for nothing.
 type Block interface{ block() }
 
@@ -70,6 +70,7 @@ type Column struct {
 	Bar    bool   // a bar may be drawn beside its Shares
 	Path   bool   // its text may be cut on the left when there is no room
 	Whole  bool   // its text stays on one line
+	Wraps  bool   // its text takes several lines where there is no room, as that of the last column does
 	Ends   bool   // it holds Intervals, which are two numbers to a program
 }
 
@@ -200,6 +201,10 @@ type Name struct {
 	Text   string
 	Inline Inlining
 }
+
+// A Qualified is a text in which types and functions have the paths of their packages: map[string]*example.com/shop/cart.Item. Where there is little
+// room, the paths are left out.
+type Qualified string
 
 // An ID is a long text that identifies something by its first few letters already.
 type ID string

@@ -71,8 +71,7 @@ func (h *Holders) Blocks() iter.Seq[Block] {
 	} else {
 		t.Columns = []Column{{Name: "held", Unit: h.Unit, Shared: true}, {Name: "held%", Bar: true}}
 	}
-	// The last column wraps in a narrow terminal, so it has all that is long.
-	t.Columns = append(t.Columns, Column{Name: "holder"}, Column{Name: "most is in"})
+	t.Columns = append(t.Columns, Column{Name: "holder", Wraps: true}, Column{Name: "most is in", Wraps: true})
 	for i := range h.Rows {
 		r := &h.Rows[i]
 		m.add(r.Value)
@@ -138,9 +137,9 @@ func (r *Holder) name() Phrase {
 	case r.Kind == heapgraph.KindTogether:
 		names = strings.Join(r.Names[:len(r.Names)-1], ", ") + " and " + r.Names[len(r.Names)-1] + " together"
 	}
-	p := Phrase{names}
+	p := Phrase{Qualified(names)}
 	if r.Kind == heapgraph.KindGoroutine {
-		p = Phrase{unit.Counted(int(r.Goroutines), "goroutine"), " in ", names}
+		p = Phrase{unit.Counted(int(r.Goroutines), "goroutine"), " in ", Qualified(names)}
 	}
 	if r.Line > 0 {
 		p = append(p, fmt.Sprintf(" %s:%d", filename.Base(r.File), r.Line))
@@ -162,7 +161,7 @@ func (r *Holder) way() Phrase {
 		case i > 0:
 			p = append(p, " → ")
 		}
-		p = append(p, s.Name)
+		p = append(p, Qualified(s.Name))
 		if s.Objects > 1 && i == len(r.Way)-1 {
 			p = append(p, fmt.Sprintf(" ×%d", s.Objects))
 		}
@@ -174,7 +173,7 @@ func (r *Holder) way() Phrase {
 		p = append(p, fmt.Sprintf(" for %d min", int(r.Since.Minutes())))
 	}
 	if len(r.Made) > 0 {
-		p = append(p, "; made by ", r.Made[0].Function)
+		p = append(p, "; made by ", Qualified(r.Made[0].Function))
 	}
 	return p
 }
