@@ -49,13 +49,14 @@ type Progress struct {
 var ErrNothing = errors.New("it shows no cost in CPU, memory or waiting")
 
 // ErrForeign says that profiles have no metric that findings are about.
-var ErrForeign = errors.New("it has none of the metrics that findings are about: CPU time, memory, waiting and goroutines of Go programs")
+var ErrForeign = errors.New("it has none of the metrics that findings are about: CPU time, allocations, waiting and goroutines of Go programs")
 
 // Run has rules look for what the program of some recordings does without need, in their order.
 func Run(ctx context.Context, rules []*Rule, in []*recording.Recording, opt Options) (*report.Advice, error) {
 	opt.Least = cmp.Or(opt.Least, 0.01)
 	inputs, damaged := cost.InputsOf(in)
-	if len(inputs) > 0 && !slices.ContainsFunc(inputs, cost.Input.Counts) {
+	profiled := len(inputs) > 0 || slices.ContainsFunc(in, func(r *recording.Recording) bool { return len(r.Profiled()) > 0 })
+	if profiled && len(damaged) == 0 && !slices.ContainsFunc(inputs, cost.Input.Counts) {
 		return nil, ErrForeign
 	}
 	t, err := openTree(ctx, cmp.Or(opt.Dir, "."), opt.Flags, in)

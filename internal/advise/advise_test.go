@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/heapgraph/heapgraphtest"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 )
@@ -83,4 +85,16 @@ func sampled(t *testing.T, function, file string, start, line int64) []*recordin
 		t.Fatal(err)
 	}
 	return []*recording.Recording{{Ref: "cpu", Profile: p}}
+}
+
+// Who holds memory is no cost, and so nothing that findings could be about, however long it is recorded.
+func TestHeldIsForeign(t *testing.T) {
+	p, _, err := heapgraph.Profile(heapgraphtest.Leaky(3, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := recording.Made("held.hone", &recording.Manifest{}, map[string]*profile.Profile{recording.Held: p})
+	if _, err := Run(t.Context(), nil, []*recording.Recording{rec}, Options{}); !errors.Is(err, ErrForeign) {
+		t.Errorf("the error is %v, want %v", err, ErrForeign)
+	}
 }
