@@ -122,8 +122,8 @@ computes them after the page is first shown.`,
 		}
 		debug.FreeOSMemory()
 		debug.SetGCPercent(serverGC())
-		if len(in[0].Metrics()) == 0 && in[0].Manifest != nil {
-			page.View = firstView(in[0]) // there is no profile
+		if only := onlyView(in[0]); only != "" {
+			page.View = only
 		}
 		s.Open(in)
 		announce()
@@ -138,6 +138,17 @@ func landing(refs, base []string) string {
 		return "flame"
 	}
 	return "overview"
+}
+
+// onlyView returns the view that a page begins with where a recording has no profiles, or only that of who holds memory; "" for others.
+func onlyView(rec *recording.Recording) string {
+	if len(rec.Metrics()) == 0 && rec.Manifest != nil {
+		return firstView(rec)
+	}
+	if holders, ok := views.Find("holders"); ok && holders.Has(rec) && len(rec.Profiled()) <= 1 {
+		return holders.Name
+	}
+	return ""
 }
 
 // serverGC returns GOGC for serving profiles. Most of a large heap is profiles, which stay, so a few percent are enough. With a small heap, a few

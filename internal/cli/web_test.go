@@ -1,6 +1,13 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/heapgraph/heapgraphtest"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
+)
 
 func TestLanding(t *testing.T) {
 	for _, tt := range []struct {
@@ -17,5 +24,28 @@ func TestLanding(t *testing.T) {
 		if got := landing(tt.refs, tt.base); got != tt.want {
 			t.Errorf("%v against %v opens %s, want %s", tt.refs, tt.base, got, tt.want)
 		}
+	}
+}
+
+// A page of who holds memory begins with that, where nothing else was recorded.
+func TestOnlyView(t *testing.T) {
+	held, _, err := heapgraph.Profile(heapgraphtest.Leaky(3, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		profiles map[string]*profile.Profile
+		want     string
+	}{
+		{map[string]*profile.Profile{recording.Held: held}, "holders"},
+		{map[string]*profile.Profile{recording.Held: held, recording.Goroutine: held}, ""},
+		{map[string]*profile.Profile{recording.Goroutine: held}, ""},
+	} {
+		if got := onlyView(recording.Made("r", &recording.Manifest{}, tt.profiles)); got != tt.want {
+			t.Errorf("%v: a page begins with %q, want %q", tt.profiles, got, tt.want)
+		}
+	}
+	if got := onlyView(&recording.Recording{Ref: "held.pb.gz", Profile: held}); got != "holders" {
+		t.Errorf("a page of a bare profile begins with %q", got)
 	}
 }

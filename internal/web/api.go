@@ -382,6 +382,7 @@ type sessionMetric struct {
 	Samples int      `json:"samples,omitempty"` // stacks with a value, each with its labels; 0 if unknown
 	Taken   int64    `json:"taken,omitempty"`   // number of events, if the profile counts them
 	Names   []string `json:"names,omitempty"`   // other names in queries
+	Held    bool     `json:"held,omitempty"`    // it counts what somebody holds, and not what functions cost
 }
 
 // mostLabels is the maximum number of label keys on a page.
@@ -390,7 +391,7 @@ const mostLabels = 1000
 // metricOf describes a sample type for pages.
 func metricOf(p *profile.Profile, k int) sessionMetric {
 	t := p.SampleTypes[k]
-	out := sessionMetric{Type: t.Type, Unit: t.Unit}
+	out := sessionMetric{Type: t.Type, Unit: t.Unit, Held: profileview.Held(t.Type)}
 	for _, v := range p.Values(k) {
 		if v != 0 {
 			out.Samples++

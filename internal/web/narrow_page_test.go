@@ -31,6 +31,7 @@ func pageKinds(t *testing.T) []pageKind {
 		{"trace", serveRecordings(t, traced(t)), "/overview"},
 		{"compare", serveRecordings(t, compared), "/compare"},
 		{"load", serveRecordings(t, loadRun()), "/load"},
+		{"holders", serveRecordings(t, holding(t)), "/holders"},
 		{"services", fleet + "/", "/"},
 		{"service", fleet + "/", "/service?ref=store:service-0@-24h"},
 	}

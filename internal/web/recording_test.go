@@ -90,12 +90,12 @@ func TestRecording(t *testing.T) {
 	var there session
 	answered(t, get(s, h, "/api/session"), &there)
 	want := []sessionMetric{
-		{"cpu", "nanoseconds", true, 50, 2, 5, []string{"cpu:cpu"}},
-		{"cpu:samples", "count", false, 5, 2, 0, []string{"samples"}},
-		{"block", "nanoseconds", false, 100, 1, 0, []string{"block:delay", "delay"}},
-		{"block:contentions", "count", false, 1, 1, 0, []string{"contentions"}},
-		{"mutex", "nanoseconds", false, 200, 1, 0, []string{"mutex:delay"}}, // delay alone is that of block
-		{"mutex:contentions", "count", false, 1, 1, 0, nil},
+		{"cpu", "nanoseconds", true, 50, 2, 5, []string{"cpu:cpu"}, false},
+		{"cpu:samples", "count", false, 5, 2, 0, []string{"samples"}, false},
+		{"block", "nanoseconds", false, 100, 1, 0, []string{"block:delay", "delay"}, false},
+		{"block:contentions", "count", false, 1, 1, 0, []string{"contentions"}, false},
+		{"mutex", "nanoseconds", false, 200, 1, 0, []string{"mutex:delay"}, false}, // delay alone is that of block
+		{"mutex:contentions", "count", false, 1, 1, 0, nil, false},
 	}
 	if got := there.Recordings[0].Metrics; !reflect.DeepEqual(got, want) {
 		t.Errorf("metrics are\n%+v, want\n%+v", got, want)
@@ -199,8 +199,8 @@ func TestMetricsOfProfile(t *testing.T) {
 	var there session
 	answered(t, get(s, s.Handler(), "/api/session"), &there)
 	want := []sessionMetric{
-		{"alloc_space", "bytes", false, 16, 2, 0, []string{"inuse_alloc_space", "0"}},
-		{"space", "bytes", true, 4, 1, 0, []string{"inuse_space", "1"}},
+		{"alloc_space", "bytes", false, 16, 2, 0, []string{"inuse_alloc_space", "0"}, false},
+		{"space", "bytes", true, 4, 1, 0, []string{"inuse_space", "1"}, false},
 	}
 	got := there.Recordings[0].Metrics
 	if !reflect.DeepEqual(got, want) {

@@ -22,14 +22,17 @@ const (
 	holderMakers = 3
 )
 
+// Held reports whether a sample type counts what somebody holds. Its functions are variables, fields and elements: they hold memory, and cost none.
+func Held(typ string) bool { return typ == heapgraph.Space || typ == heapgraph.Objects }
+
 // Holders ranks who keeps memory alive.
 func Holders(in []*recording.Recording, q query.Query) (report.Report, error) {
 	a, s, err := askSides(in, q)
 	if err != nil {
 		return nil, err
 	}
-	if t := a.head.Metric; t != heapgraph.Space && t != heapgraph.Objects {
-		return nil, fmt.Errorf("the profile counts %s, not who holds memory", t)
+	if !Held(a.head.Metric) {
+		return nil, fmt.Errorf("the profile counts %s, not who holds memory", a.head.Metric)
 	}
 	out := &report.Holders{Head: a.head, Rows: []report.Holder{}}
 	h := holding{p: a.Profile, value: a.Profile.Values(a.Type), rows: make(map[string]*held)}

@@ -1102,6 +1102,7 @@ export interface Metric {
   samples?: number;
   taken?: number;
   names?: string[];
+  held?: boolean;
 }
 
 export interface NoCode {

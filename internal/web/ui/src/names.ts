@@ -33,6 +33,38 @@ export function short(name: string): string {
   return path.slice(path.lastIndexOf("/") + 1) + name.slice(at + version.length);
 }
 
+/** pieces cuts a name, or a text with names in it such as a type, into paths of packages, which may be left out, and the rest. */
+export function pieces(text: string): { text: string; path: boolean }[] {
+  const out: { text: string; path: boolean }[] = [];
+  const put = (text: string, path: boolean) => { if (text !== "") out.push({ text, path }); };
+  const cut = (name: string) => {
+    const at = afterPath(name);
+    const version = /^v(?:[2-9]|[1-9]\d+)(?=\.)/.exec(name.slice(at))?.[0];
+    const last = version ? name.lastIndexOf("/", at - 2) + 1 : at;
+    put(name.slice(0, last), true);
+    if (version) {
+      put(name.slice(last, at - 1), false);
+      put(name.slice(at - 1, at + version.length), true);
+    }
+    put(name.slice(at + (version?.length ?? 0)), false);
+  };
+  const head = /^[^\s([]*/.exec(text)![0];
+  cut(head);
+  let from = head.length;
+  for (const m of text.slice(head.length).matchAll(/\/?(?:[\w.~%-]+\/)+[\w.~%-]+/g)) {
+    put(text.slice(from, head.length + m.index), false);
+    cut(m[0]);
+    from = head.length + m.index + m[0].length;
+  }
+  put(text.slice(from), false);
+  return out;
+}
+
+/** unqualified leaves the paths of packages out of a text that has any number of them: map[string]*cart.Item. */
+export function unqualified(text: string): string {
+  return pieces(text).filter((p) => !p.path).map((p) => p.text).join("");
+}
+
 /** packageOf returns the path of the package of a function, or "" when its name has none. */
 export function packageOf(name: string): string {
   const dot = name.indexOf(".", afterPath(name));

@@ -6,7 +6,7 @@ import { AnyFrame, Failure, Head, Origin, remarks } from "./api";
 import { expectCallers, useApp } from "./data";
 import { growth, percent, signed, value } from "./format";
 import { originNames } from "./colors";
-import { exactly, functionOf, short } from "./names";
+import { exactly, functionOf, pieces, unqualified } from "./names";
 import { State, add, get, go, put, state, steps, to } from "./state";
 
 const paths = {
@@ -40,8 +40,19 @@ export function Icon({ name }: { name: IconName }) {
 
 /** Named prints the name of a function. Where there is little room, the path of its package is left out. */
 export function Named({ name }: { name: string }) {
-  const s = short(name);
-  return <>{s !== name && <span class="roomy">{name.slice(0, name.length - s.length)}</span>}{s}</>;
+  return <>{pieces(name).map((p) => (p.path ? <span class="roomy">{p.text}</span> : p.text))}</>;
+}
+
+const breakable = 24; // characters of a word that may be broken
+
+/** Qualified is a text with paths of packages, without these. Where a line is full, long words break behind punctuation. */
+export function Qualified({ text }: { text: string }) {
+  const s = unqualified(text);
+  const parts = s.split(" ").flatMap((word, i) => {
+    const whole = (i > 0 ? " " : "") + word;
+    return word.length <= breakable ? [whole] : whole.match(/[^.,\])}]+[.,\])}]*|[.,\])}]+/g) ?? [];
+  });
+  return <span title={s === text ? undefined : text}>{parts.map((part, i) => <>{i > 0 && !part.startsWith(" ") && <wbr />}{part}</>)}</span>;
 }
 
 /** Link goes to another state without loading the page anew. */
