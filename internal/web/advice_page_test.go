@@ -320,7 +320,7 @@ func TestPageFindingsAccessibility(t *testing.T) {
 	p := advising(t, module, rec, 390, 844)
 	p.visit("/overview")
 	for _, path := range []string{"/overview", "/flame?ui.sel=main.handle", "/source?arg=%5Emain%5C.handle%24&ui.finding=1"} {
-		p.visit(path)
+		p.turn(path)
 		p.found()
 		p.wait(`document.querySelector(".finding, .told-row") !== null`)
 		eval[bool](p, `document.querySelectorAll("main details").forEach((d) => { d.open = true; }) === undefined`)

@@ -83,7 +83,7 @@ func TestPageViews(t *testing.T) {
 			url := serve(t, b)
 			p := open(t, url, 1280, 800)
 			for _, view := range pageViews {
-				p.visit("/" + view)
+				p.turn("/" + view)
 				if problem := p.text(".problem"); problem != "" {
 					t.Errorf("%s shows a problem: %s", view, problem)
 				}
@@ -550,7 +550,7 @@ func TestPageAccessibility(t *testing.T) {
 				if view, query, _ := strings.Cut(path, "?"); view == "/traces" {
 					path = view + "?limit=50&" + query // more of the same takes half a minute
 				}
-				p.visit(path)
+				p.turn(path)
 				if problem := p.text(".problem"); problem != "" {
 					t.Errorf("%s shows a problem: %s", path, problem)
 				}

@@ -369,7 +369,7 @@ func TestPageFleetAccessibility(t *testing.T) {
 			"services": "/", "service": "/service?" + ref + "&ui.by=version", "heat": "/heat?" + ref, "events": "/events", "shelf": "/shelf",
 			"flame": "/flame?" + ref, "diff": "/diff?" + ref + "&base=" + url.QueryEscape(`store:service-0{version="v0"}@-24h`),
 		} {
-			p.visit(path)
+			p.turn(path)
 			if over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				t.Errorf("%s is %d pixels wider than the screen of %d", path, over, width)
 			}
@@ -378,7 +378,7 @@ func TestPageFleetAccessibility(t *testing.T) {
 		}
 		// What is behind the buttons above.
 		for _, button := range []string{"time", "label", "compare", "edit"} {
-			p.visit("/flame?" + ref)
+			p.turn("/flame?" + ref)
 			p.click(".selection summary", button)
 			p.wait(`document.querySelector(".drop")?.innerText.length > 10 && Number(document.documentElement.dataset.asking) === 0`)
 			if right := eval[float64](p, `document.querySelector(".drop").getBoundingClientRect().right`); right > float64(width) {

@@ -43,7 +43,7 @@ func TestPageRun(t *testing.T) {
 			{"/mem", "in the heap profiles taken at 1s and 12s; the last shows what was live after gc 11, which began at 10.90s and left 50MB: heap profiles in Go lag by up to two collections"},
 			{"/gc", "12 cycles in 12s · pauses up to 1.02ms · log of Go 1.18 or later"},
 		} {
-			p.visit(page.path)
+			p.turn(page.path)
 			if got := p.text("main"); !strings.Contains(got, page.want) || p.text(".problem") != "" {
 				t.Errorf("%s says %q", page.path, got)
 			}

@@ -256,7 +256,7 @@ func TestPageNoTimeline(t *testing.T) {
 func TestPageTimelineAccessibility(t *testing.T) {
 	p := open(t, serveRecordings(t, web.Measured(t)), 390, 844)
 	for _, path := range []string{"/timeline?at=3s..9s", "/top?at=3s..9s"} {
-		p.visit(path)
+		p.turn(path)
 		if over := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 			t.Errorf("%s is %d pixels wider than the screen", path, over)
 		}
