@@ -151,3 +151,39 @@ func TestPageCallTreeDeep(t *testing.T) {
 		}
 	}
 }
+
+// Loaded anew, a call tree has the row that was selected, and what leads to it, also where a page does not get that call at first.
+func TestPageCallTreeReload(t *testing.T) {
+	p := open(t, serve(t, wide(t)), 1280, 800)
+	p.visit("/calltree")
+	eval[bool](p, `(document.querySelector('[title="main.many"]').closest("tr").focus(), true)`)
+	p.key(kb.ArrowRight)
+	p.wait(treeRows + `.includes("4 main.f099")`)
+	p.settled()
+	eval[bool](p, `(document.querySelector('[title="main.f099"]').closest("tr").focus(), true)`)
+	p.key(kb.ArrowRight)
+	p.wait(treeRows + `.includes("5 main.leaf")`)
+	p.settled()
+	p.click(`[aria-level="5"]`, "main.leaf")
+	p.wait(`document.querySelector("tr.selected .branch")?.title === "main.leaf"`)
+	p.settled()
+	way := eval[string](p, `new URLSearchParams(location.search).get("ui.call")`)
+	if way != "main.main;main.many;main.f099;main.leaf" {
+		t.Errorf("the URL says the call is %q", way)
+	}
+	for _, query := range []string{"ui.sel=main.leaf&ui.call=" + way, "ui.sel=main.leaf&ui.call=main.main;main.many;main.f600;main.leaf"} {
+		p.visit("/calltree?" + query)
+		p.wait(`document.querySelector("tr.selected .branch")?.title === "main.leaf"`)
+		parent := query[strings.LastIndex(query, "main.f"):][:len("main.f000")]
+		if got := eval[string](p, `document.querySelector("tr.selected").previousElementSibling.querySelector(".branch").title`); got != parent {
+			t.Errorf("%s: the selected row is below %s", query, got)
+		}
+		if !eval[bool](p, `(() => { const row = document.querySelector("tr.selected").getBoundingClientRect(), box = document.querySelector(".table").getBoundingClientRect();
+			return row.top >= box.top && row.bottom <= box.bottom; })()`) {
+			t.Errorf("%s: the selected row is out of sight", query)
+		}
+	}
+	// Other views select functions only.
+	p.visit("/calltree?ui.sel=main.inner")
+	p.wait(`document.querySelector("tr.selected .branch")?.title === "main.inner"`)
+}

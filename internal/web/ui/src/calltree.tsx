@@ -70,7 +70,7 @@ function Listed({ data }: { data: CallTree }) {
   }, [data]);
   const chosen = useRef<Call | undefined>(undefined);
   const wanted = useRef<Call | undefined>(undefined); // to be focused once it is in the page
-  useEffect(() => { chosen.current = undefined; }, [root]);
+  const sought = useRef<Call | undefined>(undefined); // to be in sight once it is in the page
 
   const shown: Call[] = [];
   for (const todo = [root]; todo.length > 0;) {
@@ -113,9 +113,45 @@ function Listed({ data }: { data: CallTree }) {
   const choose = (c: Call) => {
     chosen.current = c;
     wanted.current = c;
-    go(put(state, "ui.sel", functionOf(c.row.name)), "replace");
+    go(put(put(state, "ui.sel", functionOf(c.row.name)), "ui.call", wayTo(c)), "replace");
     again();
   };
+  /** told returns the call that the state selects: by the way to it, or else the heaviest of its function that is here. */
+  const told = async (): Promise<Call | undefined> => {
+    const name = get(state, "ui.sel");
+    if (name === "") return undefined;
+    const from = get(state, "root");
+    const way = get(state, "ui.call");
+    let c: Call | undefined = way === "" || (from !== "" && !way.startsWith(from + ";")) ? undefined : root;
+    for (const step of c ? way.slice(from === "" ? 0 : from.length + 1).split(";") : []) {
+      const below = (): Call | undefined => c?.below.find((b) => b.row.name === step);
+      for (let had = -1; c && !below() && c.below.length > had;) {
+        had = c.below.length;
+        await fetched(c);
+      }
+      c = below();
+    }
+    if (c && functionOf(c.row.name) === name) return c;
+    let best: Call | undefined;
+    for (const todo = [root]; todo.length > 0;) {
+      const c = todo.pop()!;
+      if (c !== root && functionOf(c.row.name) === name && Math.abs(c.row.cum) > Math.abs(best?.row.cum ?? 0)) best = c;
+      todo.push(...c.below);
+    }
+    return best;
+  };
+  useEffect(() => {
+    chosen.current = undefined;
+    let left = false;
+    void told().then((c) => {
+      if (!c || left || chosen.current) return;
+      for (let a = c.above; a; a = a.above) a.open = true;
+      chosen.current = c;
+      sought.current = c;
+      again();
+    });
+    return () => { left = true; };
+  }, [root]);
   const dive = async (from: Call) => {
     for (let c = from; ;) {
       const end = heaviest(c);
@@ -211,7 +247,7 @@ function Listed({ data }: { data: CallTree }) {
           open: (c) => ((c.row.calls ?? 0) === 0 ? undefined : c.open),
           set: (c, on) => { if (on) open(c); else { c.open = false; again(); } },
           above: (c) => c.above,
-        }} wanted={wanted} />
+        }} wanted={wanted} sought={sought} />
       <Notes notes={data.notes} />
     </div>
   );

@@ -27,11 +27,12 @@ export interface Branching<T> {
   above: (row: T) => T | undefined;
 }
 
-export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSelect, label, tree, wanted }: {
+export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSelect, label, tree, wanted, sought }: {
   rows: T[]; columns: Column<T>[]; sorted: string; onSort?: (key: string) => void;
   selected?: (row: T) => boolean; onSelect?: (row: T) => void; label: string;
   tree?: Branching<T>; // the rows are one
   wanted?: { current: T | undefined }; // a row that is to be in sight and have the focus, once
+  sought?: { current: T | undefined }; // a row that is to be in sight, once
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [span, setSpan] = useState({ top: 0, height: 800 });
@@ -67,13 +68,16 @@ export function VirtualTable<T>({ rows, columns, sorted, onSort, selected, onSel
   };
   useLayoutEffect(() => {
     const b = box.current!;
-    const i = wanted?.current === undefined ? -1 : rows.indexOf(wanted.current);
+    const row = wanted?.current ?? sought?.current;
+    const i = row === undefined ? -1 : rows.indexOf(row);
     if (i < 0) return;
     const top = i * lineHeight;
     if (top < b.scrollTop || top + 3 * lineHeight > b.scrollTop + b.clientHeight) b.scrollTop = Math.max(0, top - b.clientHeight / 2);
     const tr = b.querySelector<HTMLElement>(`tr[aria-rowindex="${i + 2}"]`);
     if (!tr) return setSpan({ top: b.scrollTop, height: b.clientHeight }); // it will be there next time
-    wanted!.current = undefined;
+    if (sought) sought.current = undefined;
+    if (wanted?.current === undefined) return;
+    wanted.current = undefined;
     tr.focus({ preventScroll: true });
   });
   const turn = (r: T, key: string, at: HTMLElement) => {
