@@ -21,6 +21,7 @@ import (
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
+	"github.com/hone-perf/hone/internal/unit"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/views"
 	"github.com/hone-perf/hone/internal/web"
@@ -220,8 +221,9 @@ func sameFile(a, b string) bool {
 func sidesOfWhy(d *recording.Duel, sources recording.Sources, code recording.Code) (out []*recording.Recording) {
 	for i := range d.Why {
 		w := &d.Why[i]
-		out = append(out, &recording.Recording{Ref: w.Ref("new"), Profile: w.New, Sources: sources, Code: code},
-			&recording.Recording{Ref: w.Ref("old"), Profile: w.Old, Sources: sources, Code: code})
+		work := fmt.Sprintf("it is of %s, as is that of the other version: amounts compare as they are", unit.Counted(w.Iters, "operation"))
+		out = append(out, &recording.Recording{Ref: w.Ref("new"), Profile: w.New.WithNote(work), Sources: sources, Code: code},
+			&recording.Recording{Ref: w.Ref("old"), Profile: w.Old.WithNote(work), Sources: sources, Code: code})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
@@ -47,5 +48,22 @@ func TestOnlyView(t *testing.T) {
 	}
 	if got := onlyView(&recording.Recording{Ref: "held.pb.gz", Profile: held}); got != "holders" {
 		t.Errorf("a page of a bare profile begins with %q", got)
+	}
+}
+
+// The profiles that explain a difference between versions say that both are of as much work: their amounts are not those of longer or shorter runs.
+func TestSidesOfWhy(t *testing.T) {
+	p, _, err := heapgraph.Profile(heapgraphtest.Leaky(3, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sides := sidesOfWhy(&recording.Duel{Why: []recording.DuelWhy{{Name: "Work", Kind: recording.CPU, Iters: 500, Old: p, New: p}}}, nil, nil)
+	for _, rec := range sides {
+		if len(rec.Profile.Notes) != 1 || !strings.HasPrefix(rec.Profile.Notes[0], "it is of 500 operations, as is that of the other version") {
+			t.Errorf("%s has the notes %q", rec.Ref, rec.Profile.Notes)
+		}
+	}
+	if len(sides) != 2 {
+		t.Errorf("there are %d sides", len(sides))
 	}
 }

@@ -60,7 +60,7 @@ export function DiffView() {
         <p class="quiet">
           {normal
             ? "Before is scaled to the total of after: what is compared is shares, not amounts."
-            : "Amounts are compared as they were recorded: a longer recording has more of everything."}
+            : "Amounts are compared as they were recorded. Where one side did more work, it has more of everything."}
           {" "}The base is <code title={base}>{shortest(base, session.recordings)}</code>.{!besideBase(app) && " Boxes are as wide as they are now, or were before where they are gone."}
         </p>
       </div>
