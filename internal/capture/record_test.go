@@ -230,6 +230,7 @@ func TestRecordEndings(t *testing.T) {
 		{args: []string{"nil"}, code: 2, sudden: true, errs: "nil pointer", cause: "nil pointer"},
 		{args: []string{"map"}, code: 2, sudden: true, errs: "concurrent map writes", cause: "concurrent map"},
 		{args: []string{"deadlock"}, code: 2, errs: "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [", cause: "deadlock"},
+		{args: []string{"goexit"}, code: 2, errs: "fatal error: no goroutines (main called runtime.Goexit) - deadlock!\n", cause: "runtime.Goexit"},
 		{args: []string{"signal", "INT"}, code: 130, signal: "SIGINT"},
 		{args: []string{"signal", "TERM"}, code: 143, signal: "SIGTERM"},
 		{args: []string{"signal", "HUP"}, code: 129, signal: "SIGHUP"},

@@ -87,7 +87,7 @@ func asleep(text string) bool {
 			return false
 		}
 	}
-	return len(all) > 1
+	return true // without any, main called runtime.Goexit, and the others have ended
 }
 
 // deadlock says what the runtime would have said, and ends the program as it would have, unless a goroutine goes on after all.
@@ -96,9 +96,9 @@ func (r *recorder) deadlock() {
 	if n < len(dump) && !asleep(string(dump[:n])) {
 		return
 	}
-	text := "fatal error: all goroutines are asleep - deadlock!\n\n"
+	text := "fatal error: no goroutines (main called runtime.Goexit) - deadlock!\n"
 	if _, rest, ok := strings.Cut(string(dump[:n]), "\n\n"); ok {
-		text += rest
+		text = "fatal error: all goroutines are asleep - deadlock!\n\n" + rest
 	}
 	os.Stderr.WriteString(text)
 	r.end()
