@@ -448,6 +448,7 @@ type agentStatus struct {
 	Bytes    int64         `json:"bytes"`
 	MaxProcs int           `json:"gomaxprocs"`
 	Peak     int64         `json:"peak"`
+	Cycle    int           `json:"cycle"` // of the collector, as of which there may be the one that it asked for
 	Ended    bool          `json:"ended"`
 	Start    int64         `json:"start"` // of its clock, nanoseconds since 1970
 	Failed   int           `json:"failed"`
@@ -497,7 +498,7 @@ func (s *session) readStatus(end *ending) {
 	}
 	s.wrote(0, s.beside.add(s.folder, s.zero))
 	m := s.manifest
-	m.Recorder = &recording.Cost{CPU: status.CPU, Pauses: status.Pauses, Bytes: status.Bytes}
+	m.Recorder = &recording.Cost{CPU: status.CPU, Pauses: status.Pauses, Bytes: status.Bytes, Cycle: status.Cycle}
 	m.Program.MaxProcs = status.MaxProcs
 	if end.peak == 0 || status.Ended && status.Peak > 0 {
 		m.Usage.MaxRSS = status.Peak // the system counts what hone had when it started the program, too

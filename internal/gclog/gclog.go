@@ -11,7 +11,10 @@
 // A Parser takes line by line and gives back what does not belong to the runtime, so that it can be passed on.
 package gclog
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Log is what was read. Nobody changes it any more.
 type Log struct {
@@ -21,6 +24,7 @@ type Log struct {
 	Skipped   []Skipped // lines that are no cycles, by kind
 	Lines     int       // lines read
 	Dropped   int       // cycles beyond MaxCycles, which are not in Cycles
+	Recorder  *Cycle    // that a recorder asked for at the end, which is not in Cycles; nil when there is none
 	Ending    *Ending   // how the program ended, when the log says that it was for want of memory, or may have been
 }
 
@@ -155,6 +159,29 @@ func (c *Cycle) Wall() time.Duration {
 	return c.Pause() + c.Clock.Scan + c.Clock.Sync + c.Clock.Mark
 }
 
+// EndAt ends a log before the collection that a recorder in the program asked for at its end: the first one from cycle n on that was forced. What
+// followed it, while the recorder wrote, is of no interest. n is 0 when there was none. It is for who has just read the log.
+func (l *Log) EndAt(n int) {
+	if n <= 0 {
+		return
+	}
+	at := slices.IndexFunc(l.Cycles, func(c Cycle) bool { return c.N >= n && c.Trigger == ByProgram })
+	if at < 0 {
+		return
+	}
+	own := l.Cycles[at]
+	l.Recorder = &own
+	l.Cycles = slices.DeleteFunc(l.Cycles, func(c Cycle) bool { return c.Process == own.Process && c.N >= own.N })
+	p := &l.Processes[own.Process]
+	p.Cycles, p.Last = 0, 0
+	for i := range l.Cycles {
+		if c := &l.Cycles[i]; c.Process == own.Process {
+			p.Cycles++
+			p.Last = c.N
+		}
+	}
+}
+
 // Profiled returns the cycle as of which a heap profile of a time shows live memory, or nil where the log does not say. The runtime publishes what a
 // cycle left only at the end of the next one, or when runtime.GC returns.
 func (l *Log) Profiled(at time.Duration) *Cycle {
@@ -168,6 +195,9 @@ func (l *Log) Profiled(at time.Duration) *Cycle {
 		if i == len(l.Cycles)-1 && l.Dropped > 0 {
 			return nil
 		}
+	}
+	if c := l.Recorder; c != nil && c.Start+c.Wall() <= at {
+		return c
 	}
 	switch {
 	case len(l.Processes) != 1 || last == nil || !last.Format.Timed():

@@ -400,6 +400,31 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// A log ends before the collection that a recorder asked for, in the process that it was in.
+func TestEndAt(t *testing.T) {
+	cycle := func(n int, at, more string) string {
+		return fmt.Sprintf("gc %d @%ss 1%%: 1+8+1 ms clock, 2+0/8/0+2 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P%s\n", n, at, more)
+	}
+	text := cycle(1, "1.000", " (forced)") + cycle(2, "2.000", "") + cycle(3, "3.000", "") + cycle(4, "3.100", " (forced)") + cycle(5, "3.200", "") + cycle(1, "0.100", "")
+	for _, test := range []struct{ n, recorder, left int }{
+		{0, 0, 6}, {1, 1, 1}, {2, 4, 4}, {3, 4, 4}, {4, 4, 4}, {5, 0, 6},
+	} {
+		log := parse(t, text)
+		log.EndAt(test.n)
+		got := 0
+		if log.Recorder != nil {
+			got = log.Recorder.N
+		}
+		if got != test.recorder || len(log.Cycles) != test.left || log.Processes[0].Cycles != test.left-1 {
+			t.Errorf("ended at %d, the cycle of the recorder is %d and %d are left (%d of the program), want %d and %d",
+				test.n, got, len(log.Cycles), log.Processes[0].Cycles, test.recorder, test.left)
+		}
+		if c := log.Profiled(time.Minute); got != 0 && (c == nil || c.N != got) {
+			t.Errorf("ended at %d, a heap profile from the end is as of %+v, want that of the recorder", test.n, c)
+		}
+	}
+}
+
 // The runtime publishes what a cycle left at the end of the next one, or at once for runtime.GC.
 func TestProfiled(t *testing.T) {
 	cycle := func(n int, at, more string) string {

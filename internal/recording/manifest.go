@@ -125,9 +125,10 @@ type Usage struct {
 
 // A Cost is the overhead of recording, as measured by the recorder in the program.
 type Cost struct {
-	CPU    time.Duration `json:"cpu_ns"`    // of writing profiles
-	Pauses time.Duration `json:"pauses_ns"` // without a CPU profile, between two segments
-	Bytes  int64         `json:"bytes"`     // written
+	CPU    time.Duration `json:"cpu_ns"`             // of writing profiles
+	Pauses time.Duration `json:"pauses_ns"`          // without a CPU profile, between two segments
+	Bytes  int64         `json:"bytes"`              // written
+	Cycle  int           `json:"gc_cycle,omitempty"` // from this one on, the first forced collection is the recorder's, at the end
 }
 
 // A Lookout is the conditions that the recorder watched for. The recording has only the last Window of the run, and the time before each of

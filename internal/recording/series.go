@@ -128,6 +128,11 @@ func readGC(r *Recording) (*gclog.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading %s: %w", r.Ref, GCFile, err)
 	}
+	if m := r.Manifest; m != nil && m.Recorder != nil {
+		if l.EndAt(m.Recorder.Cycle); len(l.Cycles) == 0 && l.Recorder != nil {
+			return nil, nil // the program had none
+		}
+	}
 	return l, nil
 }
 

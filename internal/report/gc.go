@@ -279,7 +279,7 @@ func (g *GC) facts() []Fact {
 		cycles = append(cycles, " of ", g.Of+missing)
 	}
 	if g.ByProgram > 0 {
-		cycles = append(cycles, ", ", g.ByProgram, " forced") // by runtime.GC: of the program, or of the recorder at the end
+		cycles = append(cycles, ", ", g.ByProgram, " forced")
 	}
 	if g.ByTime > 0 {
 		cycles = append(cycles, ", ", g.ByTime, " by the runtime after two minutes without one")

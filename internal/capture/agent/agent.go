@@ -141,6 +141,7 @@ type recorder struct {
 	alarm Alarm
 	last  flight // of the execution trace
 	queue queue
+	cycle uint64 // the number of the collection that the recorder asked for at the end; 0 is none yet
 
 	cost atomic.Int64 // CPU time of recording, nanoseconds
 }
@@ -287,17 +288,18 @@ func (r *recorder) end() {
 	}
 	r.ended = true
 	r.measure(func() {
+		// What tells how the program did ends before the recorder has its garbage collected, which is none of the program's doing.
 		if r.requests != nil && r.requests.limit.Load() > 0 { // there may have been one since the last look
 			if trouble, _ := r.trouble(); trouble {
 				r.write.window.Pin(r.since())
 			}
 		}
 		r.cpu.end(r)
-		r.snapshot(atEnd)
 		r.metrics()
-		r.allocated()
 		r.stopTrace()
 		r.writeFlight()
+		r.snapshot(atEnd)
+		r.allocated()
 		r.write.window.Drop(r.since())
 	})
 	r.status()

@@ -89,13 +89,23 @@ func TestRecorder(t *testing.T) {
 		}
 	}
 	var status struct {
-		Bytes int64 `json:"bytes"`
-		Ended bool  `json:"ended"`
-		CPU   int64 `json:"cpu_ns"`
+		Bytes int64   `json:"bytes"`
+		Ended bool    `json:"ended"`
+		CPU   int64   `json:"cpu_ns"`
+		Cycle float64 `json:"cycle"`
 	}
 	text, err = os.ReadFile(filepath.Join(dir, Status))
 	if err != nil || json.Unmarshal(text, &status) != nil || !status.Ended || status.Bytes == 0 || status.CPU <= 0 {
 		t.Errorf("the status is %s, %v", text, err)
+	}
+	// The collection that the recorder asks for comes after the last line, and the status says which one that is.
+	begin := map[string]float64{}
+	if err := json.Unmarshal([]byte(lines[0]), &begin); err != nil {
+		t.Fatal(err)
+	}
+	const forced, total = "/gc/cycles/forced:gc-cycles", "/gc/cycles/total:gc-cycles"
+	if last[forced] != begin[forced] || status.Cycle <= last[total] {
+		t.Errorf("the program had %v cycles forced, %v in all; that of the recorder was %v", last[forced]-begin[forced], last[total], status.Cycle)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"runtime/pprof"
 	"strconv"
 	"time"
@@ -158,13 +159,26 @@ func (r *recorder) snapshot(why occasion) {
 
 // collect has the garbage collected, as go test -memprofile does: a heap profile shows what was live at the last collection but one, and right
 // after runtime.GC what that found. The profile of leaked goroutines begins with the same.
+//
+// The log of the collector has that cycle, too. It is the first of those from here on that was forced, which hone leaves out with all that follow it.
 func (r *recorder) collect() {
+	r.cycle = cycles() + 1
 	if pprof.Lookup(leaks) == nil {
 		runtime.GC()
 		return
 	}
 	r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
 	r.profile(leaks, r.since())
+}
+
+// cycles returns how many collections there were.
+func cycles() uint64 {
+	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return s[0].Value.Uint64()
 }
 
 // A heapBefore is the heap profile from before the last collection. If main has returned, that collection frees all that only main held, which may be
@@ -266,6 +280,8 @@ func (r *recorder) status() {
 	b = strconv.AppendInt(b, int64(runtime.GOMAXPROCS(0)), 10)
 	b = append(b, `,"peak":`...)
 	b = strconv.AppendInt(b, r.sys.peak(), 10)
+	b = append(b, `,"cycle":`...)
+	b = strconv.AppendUint(b, r.cycle, 10)
 	b = append(b, `,"ended":`...)
 	b = strconv.AppendBool(b, r.ended)
 	b = append(b, `,"failed":`...)

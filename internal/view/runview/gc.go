@@ -93,6 +93,9 @@ func GC(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if log.Dropped > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("only the first %d cycles were kept; %d more are left out", gclog.MaxCycles, log.Dropped))
 	}
+	if c := log.Recorder; c != nil && c.Process == process && q.At.Holds(c.Start) {
+		out.Notes = append(out.Notes, fmt.Sprintf("cycle %d, at the end, is left out: the recorder had the garbage collected, which took %s, to see what is live", c.N, unit.Time(c.Wall())))
+	}
 	if cpu, ok := run.timeline(); ok && run.sum.Capacity > 0 && float64(cpu) < 0.9*float64(run.sum.CPU) {
 		out.Notes = append(out.Notes, fmt.Sprintf("the timeline shows %s of CPU time for the collector: it leaves out the time in which threads waited for a core, or goroutines ran on until they stopped for a pause", unit.Time(cpu)))
 	}

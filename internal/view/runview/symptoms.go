@@ -92,7 +92,7 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 	if a == 0 {
 		a = live.first()
 	}
-	b = max(b, live.last()) // which a collection at the end found
+	b = max(b, live.last())
 	if ok && b-a >= grownMemory && b > grownMemoryShare*a {
 		one := report.Symptom{Kind: report.SymptomMemory, From: int64(a), To: int64(b), Next: hint.Ask("mem", rec.Ref).For("what grew")}
 		recorder := query.Step{Op: query.Ignore, Arg: "^" + regexp.QuoteMeta(recording.RecorderPackage+".")}
