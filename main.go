@@ -8,6 +8,7 @@ import (
 )
 
 func main() {
+	cli.Quiet()
 	args := os.Args[1:]
 	ctx, stop := cli.Interruptible(args)
 	code := cli.Main(ctx, cli.OS(), args)

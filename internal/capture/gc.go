@@ -36,7 +36,8 @@ type Program struct {
 var ErrGoCommand = errors.New("the go command would keep what compilers say of their garbage collections in its build cache, and print it in later builds")
 
 // GC runs a program with GODEBUG=gctrace=1 and returns what its garbage collector, and those of programs that it runs,
-// said. The program keeps its input and output; only lines that gctrace asks for are taken out of its standard error.
+// said. The program keeps its input and output; only lines that gctrace asks for are taken out of its standard error, unless its environment
+// asks for them anyway.
 // code is its exit code; err is about running it.
 func GC(ctx context.Context, p Program) (log *gclog.Log, code int, err error) {
 	if isGo(p.Args[0]) {
@@ -71,6 +72,9 @@ var goCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func withGCTrace(env []string) []string {
 	const name = "GODEBUG="
 	value := ""
+	if tracesGC(env) {
+		return env
+	}
 	out := make([]string, 0, len(env)+1)
 	for _, e := range env {
 		if v, ok := strings.CutPrefix(e, name); ok {
@@ -79,15 +83,27 @@ func withGCTrace(env []string) []string {
 		}
 		out = append(out, e)
 	}
-	for setting := range strings.SplitSeq(value, ",") {
-		if v, ok := strings.CutPrefix(setting, "gctrace="); ok && v != "0" {
-			return append(out, name+value)
-		}
-	}
 	if value != "" {
 		value += ","
 	}
 	return append(out, name+value+"gctrace=1")
+}
+
+// tracesGC reports whether an environment asks for lines about garbage collection.
+func tracesGC(env []string) (asked bool) {
+	for _, e := range env {
+		value, ok := strings.CutPrefix(e, "GODEBUG=")
+		if !ok {
+			continue
+		}
+		asked = false // the last one counts
+		for setting := range strings.SplitSeq(value, ",") {
+			if v, ok := strings.CutPrefix(setting, "gctrace="); ok {
+				asked = v != "0"
+			}
+		}
+	}
+	return asked
 }
 
 // pass writes to w what take leaves of the lines of r, unless they are its own: about garbage collection. What is not a whole line yet, such as a

@@ -89,6 +89,22 @@ func TestGC(t *testing.T) {
 	}
 }
 
+// A user who asks for lines about garbage collection sees them, and so does hone.
+func TestGCAskedFor(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	log, _, err := GC(context.Background(), Program{Args: []string{self}, Env: append(os.Environ(), "HONE_TEST_CHILD=work", "GODEBUG=gctrace=1"), Err: &errs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(errs.String(), " ms clock, "); n < 5 || n != len(log.Cycles) {
+		t.Errorf("standard error has %d lines, and hone read %d:\n%s", n, len(log.Cycles), &errs)
+	}
+}
+
 func TestGCProgramNotFound(t *testing.T) {
 	_, _, err := GC(context.Background(), Program{Args: []string{"no-such-program-anywhere"}})
 	if !errors.Is(err, exec.ErrNotFound) {

@@ -25,7 +25,7 @@ const waitDelay = time.Second
 
 // A watch says what to look at while a program runs. The zero watch only waits for its end.
 type watch struct {
-	gctrace bool                // have it trace garbage collections, and take that out of its standard error
+	gctrace bool                // have it trace garbage collections, and take that out of its standard error, unless its environment asks for it
 	plain   bool                // but do not ask it to trace them
 	kept    func(line string)   // is told each line about garbage collection; may be nil
 	errs    io.Writer           // gets a copy of the rest of standard error, and of standard output where both are one; may be nil
@@ -64,6 +64,7 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 	}
 	var errs *pipe
 	joint := false
+	asked := tracesGC(cmd.Env) // the user wants to see these lines
 	if w.gctrace {
 		if !w.plain {
 			cmd.Env = withGCTrace(cmd.Env)
@@ -136,6 +137,9 @@ func run(ctx context.Context, p Program, w watch) (*ending, error) {
 			rest, own := parser.Line(line)
 			if w.kept != nil && (own || rest != line) {
 				w.kept(line)
+			}
+			if asked {
+				return line, false
 			}
 			return rest, own
 		}

@@ -27,10 +27,10 @@ type Command struct {
 }
 
 // Environ returns an environment for the go command: it asks git about the folder that it builds in, so it must not be tied to another
-// repository, and its temporary folders go to that of this process, which the next one removes when this one is killed. nil stands for the
+// repository, it must not print what GODEBUG asks for, and its temporary folders go to that of this process, which the next one removes when this one is killed. nil stands for the
 // environment of this process.
 func Environ(env []string) []string {
-	env = git.Unbound(env)
+	env = untraced(git.Unbound(env))
 	if temp, err := scratch.Own(); err == nil {
 		env = append(env, scratch.Variable+"="+temp)
 	}
