@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ const coverPackage = "runtime/coverage"
 const requestsFile = "net/http/zz_hone.go"
 
 // elsewhere are the files that do not simply go into the package of the recorder.
-var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "signal.go", "host_cpu.go", "host_nocpu.go", "host_heap.go", "host_noheap.go", "http.go"}
+var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "open.go", "signal.go", "host_cpu.go", "host_nocpu.go", "host_heap.go", "host_noheap.go", "http.go"}
 
 // addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
 // in them, not by where they are, so it builds them once. With requests, net/http says what it answered.
@@ -106,6 +107,26 @@ func addAgent(goroot, experiments, work string, requests bool, replace gocmd.Ove
 	if text, ok := rewrite(text, packChanges); ok {
 		add[proto] = text
 		add["runtime/pprof/zz_honepack.go"] = read("pack.go.txt")
+	}
+	const maps, elf = "runtime/pprof/proto_other.go", "runtime/pprof/elf.go"
+	if runtime.GOOS == "linux" {
+		text, err := given(maps)
+		if err != nil {
+			return "", err
+		}
+		own, err := given(elf)
+		if err != nil {
+			return "", err
+		}
+		text, readsMaps := rewrite(text, mapsChanges)
+		own, readsELF := rewrite(own, elfChanges)
+		if readsMaps && readsELF {
+			add[maps], add[elf] = text, own
+			add["runtime/pprof/zz_honeopen.go"] = read("open.go.txt")
+			if text, ok := rewrite(add[pprof], sleepChanges); ok {
+				add[pprof] = text
+			}
+		}
 	}
 	if text, err = given("runtime/mprof.go"); err != nil {
 		return "", err
@@ -186,6 +207,17 @@ var (
 		{"r.matches = mux.findHandler(r)\n\t}\n\th.ServeHTTP(w, r)\n}\n", "r.matches = mux.findHandler(r)\n\t}\n\thoneMatched(r); h.ServeHTTP(w, r)\n}\n"},
 	}
 	requestAsIs = same("\n\tPattern string\n") // not before Go 1.23
+	// mapsChanges and elfChanges keep profiles from starting the runtime's poller.
+	mapsChanges = [][2]string{
+		{"\tdata, _ := os.ReadFile(\"/proc/self/maps\")\n", "\tdata, _ := honeRead(\"/proc/self/maps\", os.O_RDONLY)\n"},
+	}
+	elfChanges = [][2]string{
+		{"\tf, err := os.Open(file)\n", "\tf, err := honeOpen(file, os.O_RDONLY)\n"},
+	}
+	// sleepChanges do so up to Go 1.25, where who writes a CPU profile looks for samples now and then: a timer needs the poller, too.
+	sleepChanges = [][2]string{
+		{"\n\t\ttime.Sleep(100 * time.Millisecond)\n", "\n\t\thoneSleep(100 * time.Millisecond)\n"},
+	}
 	// packChanges keep the recorder from packing what it writes.
 	packChanges = [][2]string{
 		{"\t\"compress/gzip\"\n", "\n"},

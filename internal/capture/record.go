@@ -90,6 +90,7 @@ type session struct {
 	load     *latency.Log // what While returned; nil is nothing
 	zero     time.Time    // when the clock of the recording began
 	beside   beside       // what its recorder cannot know
+	lost     int          // parts that its recorder could not write
 
 	mu       sync.Mutex
 	writeErr error // the first thing that could not be written
@@ -453,7 +454,8 @@ type agentStatus struct {
 	Start    int64         `json:"start"` // of its clock, nanoseconds since 1970
 	Failed   int           `json:"failed"`
 	Error    string        `json:"error"`
-	Since    time.Duration `json:"since"` // when that began
+	Denied   bool          `json:"denied"` // for want of rights
+	Since    time.Duration `json:"since"`  // when that began
 	Missed   int           `json:"missed"`
 	Blind    []int         `json:"blind"`
 	Troubles []agent.Trouble
@@ -477,7 +479,7 @@ func (s *session) finish(end *ending, of *built) {
 	rec, err := recording.Open(s.folder)
 	if err == nil {
 		defer rec.Close()
-		if len(rec.Parts) == 0 && of != nil {
+		if len(rec.Parts) == 0 && of != nil && s.lost == 0 {
 			s.note("the program ended after %s, before anything could be recorded", unit.Time(end.real))
 		}
 		s.keepSources(rec, of)
@@ -509,7 +511,12 @@ func (s *session) readStatus(end *ending) {
 	}
 	switch {
 	case status.Failed > 0:
-		s.note("%s of the recording could not be written, the first %s after the start: %s", parts(status.Failed), unit.Time(status.Since), status.Error)
+		s.lost = status.Failed
+		next := ""
+		if status.Denied {
+			next = "; if the program becomes another user, record it as that user"
+		}
+		s.note("%s of the recording could not be written, the first %s after the start: %s%s", parts(status.Failed), unit.Time(status.Since), status.Error, next)
 	case !status.Ended && s.full() != nil:
 		s.note("the recording ends before the program did: %s", s.full())
 	case !status.Ended:

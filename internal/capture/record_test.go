@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/source"
@@ -55,6 +56,7 @@ type try struct {
 	out    string // all of it
 	errs   string // contained
 	note   string // contained in one
+	wrote  string // what it wrote to standard output
 	sudden bool   // up to a segment is lost
 }
 
@@ -79,6 +81,7 @@ func (tt *try) do(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v; its standard error: %s", err, &errs)
 	}
+	tt.wrote = out.String()
 	if rec.Code != tt.code {
 		t.Errorf("exit code %d, want %d; its standard error: %s", rec.Code, tt.code, &errs)
 	}
@@ -240,6 +243,8 @@ func TestRecordEndings(t *testing.T) {
 		{args: []string{"ignore"}, out: "went on\n"},
 		{args: []string{"profiles"}, out: "its own profile has hotLoop\n", note: "its own CPU profiles"},
 		{args: []string{"waits"}, out: "woken\n"},
+		{args: []string{"close"}},
+		{args: []string{"drop"}, out: "<nil> <nil>\n"},
 	} {
 		name := strings.Join(tt.args, " ")
 		tt.dir, tt.b = built.dir, built.b
@@ -248,7 +253,16 @@ func TestRecordEndings(t *testing.T) {
 			if slices.Contains(rare, name) {
 				testrun.Nightly(t, "records a program")
 			}
+			switch {
+			case runtime.GOOS != "linux" && (name == "close" || name == "drop"):
+				t.Skip("the recorder has files of its own open")
+			case name == "drop" && os.Geteuid() != 0:
+				t.Skip("only root can become somebody else")
+			}
 			tt.do(t)
+			if name == "close" && tt.wrote != "" {
+				t.Errorf("the recorder has low numbers open:\n%s", tt.wrote)
+			}
 		})
 	}
 }
@@ -294,6 +308,22 @@ func TestRecordBuilds(t *testing.T) {
 			}
 			tt.do(t)
 		})
+	}
+}
+
+// What was not written for want of rights is no program that ended too soon.
+func TestRecordDenied(t *testing.T) {
+	s := Options{}.session()
+	s.folder = t.TempDir()
+	text := `{"failed": 19, "error": "open cpu: permission denied", "denied": true, "since": 250000000, "ended": true}`
+	if err := os.WriteFile(filepath.Join(s.folder, agent.Status), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.manifest.Program, s.manifest.Usage = &recording.Program{}, &recording.Usage{}
+	s.finish(&ending{}, &built{})
+	want := "19 parts of the recording could not be written, the first 250ms after the start: open cpu: permission denied; if the program becomes another user, record it as that user"
+	if notes := s.manifest.Notes; len(notes) != 1 || notes[0] != want {
+		t.Errorf("notes are %q, want %q", notes, want)
 	}
 }
 

@@ -16,7 +16,6 @@ package agent
 import (
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -120,9 +119,10 @@ type host struct {
 	takeCPU  func(profiler, func(func())) // has the program's own CPU profiles, and the writing of all, pass through us
 	timer    func() (pending, known bool) // whether any timer will go off
 
-	publish   func()    // has heap profiles show all that was allocated until now
-	blockRate *uint64   // the rate of the block profile, where the runtime has it
-	requests  *requests // that net/http answers
+	crashTo   func(fd uintptr) uintptr // has the runtime write to a descriptor when the program crashes, and returns the one before
+	publish   func()                   // has heap profiles show all that was allocated until now
+	blockRate *uint64                  // the rate of the block profile, where the runtime has it
+	requests  *requests                // that net/http answers
 }
 
 // A recorder records the program that it is in.
@@ -141,6 +141,7 @@ type recorder struct {
 	alarm Alarm
 	last  flight // of the execution trace
 	queue queue
+	crash *file  // what the runtime writes when the program crashes
 	cycle uint64 // the number of the collection that the recorder asked for at the end; 0 is none yet
 
 	cost atomic.Int64 // CPU time of recording, nanoseconds
@@ -164,17 +165,17 @@ func begin(h host) {
 }
 
 func (r *recorder) run() {
-	r.write.dir, r.write.now = r.Dir, r.since
+	r.write.files.dir, r.write.now = r.Dir, r.since
 	r.write.window.For = r.Window
 	r.write.begin()
+	if r.Flight > 0 {
+		r.write.check(r.write.files.mkdir(flightFolder))
+	}
 	r.alarm = Alarm{Conditions: r.When, Cooldown: r.Cool, Left: r.Most}
 	if r.requests != nil {
 		r.requests.watch(r.When)
 	}
-	if f, err := os.Create(r.Dir + "/crash.txt"); err == nil {
-		debug.SetCrashOutput(f, debug.CrashOptions{}) // it keeps a copy
-		f.Close()
-	}
+	r.watchCrash()
 	// The program may set rates of its own later, and then those hold.
 	r.waits.begin(r)
 	runtime.SetMutexProfileFraction(r.Mutex)
@@ -196,6 +197,9 @@ func (r *recorder) run() {
 	}
 	r.watchSignals()
 }
+
+// crashFile is what a crash leaves in the recording.
+const crashFile = "crash.txt"
 
 // since returns the time since the program started.
 func (r *recorder) since() time.Duration { return time.Since(r.start) }
@@ -259,6 +263,7 @@ func (r *recorder) loop() {
 			due = due || trouble
 		})
 		if due {
+			r.keepCrash()
 			r.status()
 			next = r.since().Truncate(time.Second) + time.Second
 		}

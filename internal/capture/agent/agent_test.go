@@ -112,7 +112,7 @@ func TestRecorder(t *testing.T) {
 // TestLastHeap holds that the last heap profile shows what was live at the end of the program, and not two collections before.
 func TestLastHeap(t *testing.T) {
 	r := &recorder{Settings: Settings{Dir: t.TempDir()}, start: time.Now()}
-	r.write.dir, r.write.now = r.Dir, r.since
+	r.write.files.dir, r.write.now = r.Dir, r.since
 	r.write.begin()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no collection but that of the recorder
 	early := make([]byte, 8<<20)
@@ -235,7 +235,7 @@ func TestWindow(t *testing.T) {
 func TestRecorderWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
 	r := &recorder{Settings: Settings{Dir: dir, Every: time.Second}, start: time.Now().Add(-time.Minute)}
-	r.write.dir, r.write.now = r.Dir, r.since
+	r.write.files.dir, r.write.now = r.Dir, r.since
 	r.write.begin()
 	for _, kind := range kinds {
 		if err := os.Remove(filepath.Join(dir, kind)); err != nil {
@@ -251,17 +251,35 @@ func TestRecorderWithoutRoom(t *testing.T) {
 	var status struct {
 		Failed int
 		Error  string
+		Denied bool
 		Since  time.Duration
 	}
 	text, err := os.ReadFile(filepath.Join(dir, Status))
 	if err != nil || json.Unmarshal(text, &status) != nil {
 		t.Fatalf("the status is %s, %v", text, err)
 	}
+	if status.Denied {
+		t.Error("no rights were missing")
+	}
 	if status.Failed != len(kinds) || status.Error == "" || status.Since < time.Minute {
 		t.Errorf("the status is %s", text)
 	}
 	if len(text) != statusRoom {
 		t.Errorf("the status has %d bytes, want the %d that it has had from the start", len(text), statusRoom)
+	}
+}
+
+// The status says when rights were missing.
+func TestRecorderDenied(t *testing.T) {
+	r := &recorder{Settings: Settings{Dir: t.TempDir()}, start: time.Now()}
+	r.write.files.dir, r.write.now = r.Dir, r.since
+	r.write.begin()
+	r.write.check(&os.PathError{Op: "open", Path: "x", Err: os.ErrPermission})
+	r.status()
+	var status struct{ Denied bool }
+	text, err := os.ReadFile(filepath.Join(r.Dir, Status))
+	if err != nil || json.Unmarshal(text, &status) != nil || !status.Denied {
+		t.Errorf("the status is %s, %v", text, err)
 	}
 }
 

@@ -102,6 +102,8 @@ func (r *recorder) deadlock() {
 	}
 	os.Stderr.WriteString(text)
 	r.end()
-	os.WriteFile(r.Dir+"/crash.txt", []byte(text), 0o644)
+	if r.crash != nil {
+		r.crash.replace([]byte(text))
+	}
 	syscall.Exit(2)
 }

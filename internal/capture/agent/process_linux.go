@@ -59,7 +59,7 @@ func innermost(names []string) string {
 // GroupFiles returns where a file is in the control groups of a process, from the innermost out: file2 where they are of
 // version 2, and file1 of a controller where they are of version 1.
 func GroupFiles(pid, file2, controller, file1 string) []string {
-	groups, _ := os.ReadFile("/proc/" + pid + "/cgroup")
+	groups := readFile("/proc/"+pid+"/cgroup", make([]byte, 16<<10))
 	var out []string
 	for _, line := range strings.Split(string(groups), "\n") {
 		parts := strings.SplitN(line, ":", 3) // 4:memory:/path in version 1, 0::/path in version 2
@@ -96,16 +96,7 @@ func (p *Process) read(name string) []byte {
 	if name == "" {
 		return nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	n, err := f.Read(p.buf)
-	if err != nil {
-		return nil
-	}
-	return p.buf[:n]
+	return readFile(name, p.buf)
 }
 
 // ticks is the unit of times in /proc/PID/stat: it is the same on all systems that Go runs on.

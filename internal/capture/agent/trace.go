@@ -2,14 +2,14 @@ package agent
 
 import (
 	"bytes"
+	"io"
 	"os"
-	"path/filepath"
 	"runtime/trace"
 )
 
 // startTrace starts an execution trace. What was flushed of it can be read after a crash.
 func (r *recorder) startTrace() {
-	f, err := os.Create(filepath.Join(r.Dir, "trace.out"))
+	f, err := r.write.files.open("trace.out", os.O_TRUNC|os.O_APPEND)
 	if err == nil {
 		err = trace.Start(&traceFile{r: r, f: f})
 	}
@@ -22,7 +22,7 @@ func (r *recorder) startTrace() {
 // A traceFile is written until something cannot be written: what comes after a gap could not be read. Package trace says nothing of that.
 type traceFile struct {
 	r      *recorder
-	f      *os.File
+	f      io.Writer
 	failed bool
 }
 
@@ -48,6 +48,8 @@ func (r *recorder) stopTrace() {
 	}
 }
 
+const flightFolder = "flight"
+
 // writeFlight writes the last of an execution trace, when one is taken.
 func (r *recorder) writeFlight() {
 	if r.Flight == 0 {
@@ -59,6 +61,5 @@ func (r *recorder) writeFlight() {
 		r.write.say("no execution trace of the last seconds could be written: " + err.Error())
 		return
 	}
-	r.write.check(os.MkdirAll(filepath.Join(r.Dir, "flight"), 0o755))
-	r.write.file("flight", number(at)+".out", b.Bytes())
+	r.write.file(flightFolder, number(at)+".out", b.Bytes())
 }

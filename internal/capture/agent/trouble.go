@@ -122,7 +122,9 @@ func (a *Alarm) Blind() []int {
 
 // A Window drops the parts of a recording that are older than For, unless they are of what led up to trouble.
 type Window struct {
-	For  time.Duration // 0 drops nothing
+	For    time.Duration     // 0 drops nothing
+	Remove func(name string) // removes a file; nil is os.Remove
+
 	kept []aged
 	pins []time.Duration
 }
@@ -145,13 +147,17 @@ func (w *Window) Pin(at time.Duration) { w.pins = append(w.pins, at) }
 
 // Drop removes the files that are too old by now.
 func (w *Window) Drop(now time.Duration) {
+	remove := w.Remove
+	if remove == nil {
+		remove = func(name string) { os.Remove(name) }
+	}
 	left := w.kept[:0]
 	for _, f := range w.kept {
 		switch {
 		case f.to >= now-w.For:
 			left = append(left, f)
 		case !w.pinned(f):
-			os.Remove(f.name)
+			remove(f.name)
 		}
 	}
 	w.kept = left

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"runtime/pprof"
@@ -23,15 +22,15 @@ func number(d time.Duration) string {
 
 // A writer writes the files of a recording, each whole or not at all.
 type writer struct {
-	dir     string
+	files   files
 	bytes   int64
 	failed  int           // files
 	err     error         // the first of them
 	since   time.Duration // when that was
 	now     func() time.Duration
-	status  *os.File
+	status  *file
 	notes   []string
-	metrics *os.File
+	metrics *file
 	buf     plain
 	window  Window
 }
@@ -48,12 +47,17 @@ const statusRoom = 4 << 10
 
 // begin makes the folders.
 func (w *writer) begin() {
-	w.status, _ = os.OpenFile(filepath.Join(w.dir, Status), os.O_CREATE|os.O_WRONLY, 0o644)
+	w.status, _ = w.files.open(Status, 0)
 	w.writeStatus([]byte("{}"))
-	for _, kind := range append([]string{"cpu"}, kinds...) {
-		w.check(os.MkdirAll(filepath.Join(w.dir, kind), 0o755))
+	folders := append([]string{"cpu"}, kinds...)
+	if pprof.Lookup(leaks) != nil {
+		folders = append(folders, leaks)
 	}
-	f, err := os.OpenFile(filepath.Join(w.dir, "metrics.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	for _, kind := range folders {
+		w.check(w.files.mkdir(kind))
+	}
+	w.window.Remove = w.files.remove
+	f, err := w.files.open("metrics.jsonl", os.O_APPEND)
 	w.check(err)
 	w.metrics = f
 }
@@ -75,9 +79,7 @@ func (w *writer) writeStatus(text []byte) {
 	}
 	padded := bytes.Repeat([]byte{' '}, max(statusRoom, len(text)))
 	copy(padded, text)
-	if n, err := w.status.WriteAt(padded, 0); err == nil {
-		w.status.Truncate(int64(n)) // of a longer one before
-	}
+	w.status.replace(padded)
 }
 
 // say notes what the user should know, once.
@@ -93,19 +95,12 @@ func (w *writer) say(note string) {
 // part writes a profile of a part of the time.
 func (w *writer) part(kind string, from, to time.Duration, name string, data []byte) {
 	w.file(kind, name, data)
-	w.window.Add(filepath.Join(w.dir, kind, name), from, to)
+	w.window.Add(kind+"/"+name, from, to)
 }
 
 // file writes a file in a folder of the recording.
 func (w *writer) file(dir, name string, data []byte) {
-	dir = filepath.Join(w.dir, dir)
-	tmp := filepath.Join(dir, "."+name)
-	err := os.WriteFile(tmp, data, 0o644)
-	if err == nil {
-		err = os.Rename(tmp, filepath.Join(dir, name))
-	}
-	if err != nil {
-		os.Remove(tmp)
+	if err := w.files.write(dir, name, data); err != nil {
 		w.check(err)
 		return
 	}
@@ -167,7 +162,6 @@ func (r *recorder) collect() {
 		runtime.GC()
 		return
 	}
-	r.write.check(os.MkdirAll(filepath.Join(r.Dir, leaks), 0o755))
 	r.profile(leaks, r.since())
 }
 
@@ -248,7 +242,9 @@ func (r *recorder) profile(kind string, at time.Duration) {
 
 // Allocated is the file of a second heap profile from the end, which has everything that was allocated until then. What it says is in use includes
 // garbage that was not collected yet, so hone takes that from the last profile of the recording, and merges both.
-const Allocated = ".allocated.pb.gz"
+const Allocated = "heap/" + allocatedFile
+
+const allocatedFile = ".allocated.pb.gz"
 
 // allocated writes that profile.
 func (r *recorder) allocated() {
@@ -258,7 +254,7 @@ func (r *recorder) allocated() {
 	r.publish()
 	var b plain
 	if err := pprof.Lookup("heap").WriteTo(&b, 0); err == nil {
-		r.write.file("", Allocated, b.Bytes())
+		r.write.file("heap", allocatedFile, b.Bytes())
 	}
 }
 
@@ -289,6 +285,8 @@ func (r *recorder) status() {
 	if w.err != nil {
 		b = append(b, `,"error":`...)
 		b = appendJSON(b, w.err.Error())
+		b = append(b, `,"denied":`...)
+		b = strconv.AppendBool(b, errors.Is(w.err, os.ErrPermission))
 		b = append(b, `,"since":`...)
 		b = strconv.AppendInt(b, int64(w.since), 10)
 	}
