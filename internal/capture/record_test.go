@@ -241,7 +241,7 @@ func TestRecordEndings(t *testing.T) {
 		{args: []string{"signal", "KILL"}, code: 137, signal: "SIGKILL", sudden: true, cause: "another process sent it SIGKILL, or the kernel did because memory ran out"},
 		{args: []string{"handler"}, code: 7, out: "cleaned up\n"},
 		{args: []string{"ignore"}, out: "went on\n"},
-		{args: []string{"profiles"}, out: "its own profile has hotLoop\n", note: "its own CPU profiles"},
+		{args: []string{"profiles"}, out: "its own profile has hotLoop\n", note: "whatever it set with runtime.SetCPUProfileRate"},
 		{args: []string{"waits"}, out: "woken\n"},
 		{args: []string{"close"}},
 		{args: []string{"drop"}, out: "<nil> <nil>\n"},
