@@ -96,10 +96,11 @@ func (r *recorder) deadlock() {
 	if n < len(dump) && !asleep(string(dump[:n])) {
 		return
 	}
-	text := "fatal error: no goroutines (main called runtime.Goexit) - deadlock!\n"
+	why, stacks := "no goroutines (main called runtime.Goexit)", ""
 	if _, rest, ok := strings.Cut(string(dump[:n]), "\n\n"); ok {
-		text = "fatal error: all goroutines are asleep - deadlock!\n\n" + rest
+		why, stacks = "all goroutines are asleep", "\n"+rest
 	}
+	text := "fatal error: " + why + " - deadlock!\n" + stacks
 	os.Stderr.WriteString(text)
 	r.end()
 	if r.crash != nil {
