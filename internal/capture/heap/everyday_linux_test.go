@@ -1,0 +1,61 @@
+//go:build amd64 || arm64
+
+package heap
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/testrun"
+)
+
+// startEveryday runs testdata/everyday, and returns what it has allocated.
+func startEveryday(t *testing.T, file string) (pid int, allocated heapgraph.Sum) {
+	t.Helper()
+	pid, line := start(t, file)
+	if _, err := fmt.Sscanf(line, "ready %d %d", &allocated.Bytes, &allocated.Objects); err != nil {
+		t.Fatalf("%s printed %q", file, line)
+	}
+	return pid, allocated
+}
+
+// held returns what each holder holds.
+func held(t *testing.T, h *heapgraph.Heap) (rows map[string]int64, garbage heapgraph.Sum) {
+	t.Helper()
+	p, garbage, err := heapgraph.Profile(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := p.SampleIndex(heapgraph.Space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows = map[string]int64{}
+	for i, v := range p.Values(space) {
+		name := ""
+		for _, l := range p.LabelSets()[p.Label(i)] {
+			if l.Key == heapgraph.HolderLabel && name != "" {
+				name += heapgraph.Together
+			}
+			if l.Key == heapgraph.HolderLabel {
+				name += l.Str
+			}
+		}
+		rows[name] += v
+	}
+	return rows, garbage
+}
+
+// TestTimers checks that a timer does not hold all others, though the runtime has pointers from each to all.
+func TestTimers(t *testing.T) {
+	testrun.Live(t, "it builds a program and reads its heap")
+	pid, _ := startEveryday(t, build(t, "everyday", "", nil))
+	rows, _ := held(t, read(t, pid, Options{}))
+	if least := int64(1000 * (8<<10 + 32 + 100)); rows["main.sessions"] < least {
+		t.Errorf("main.sessions holds %d bytes, want at least %d: %v", rows["main.sessions"], least, rows)
+	}
+	if most := int64(1 << 10); rows["main.beat"] > most || rows["main.reload"] > most {
+		t.Errorf("timers hold more than themselves: %v", rows)
+	}
+}

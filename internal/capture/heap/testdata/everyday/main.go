@@ -1,0 +1,59 @@
+// Command everyday holds memory as servers do, says how much there is with its garbage, and waits for the end of its input.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// A session expires: it has a timer, whose function refers to it.
+type session struct {
+	cart  []byte
+	timer *time.Timer
+}
+
+var sessions = map[int]*session{}
+
+func start(id int) {
+	s := &session{cart: make([]byte, 8<<10)}
+	s.timer = time.AfterFunc(time.Hour, func() { s.cart[0]++ })
+	sessions[id] = s
+}
+
+// These have timers, too, and nothing else to do with sessions.
+var (
+	beat   *time.Ticker
+	reload *time.Timer
+)
+
+var sink []byte
+
+func main() {
+	for i := range 1000 {
+		start(i)
+	}
+	beat = time.NewTicker(time.Hour)
+	reload = time.AfterFunc(time.Hour, func() {})
+	go func() {
+		for range beat.C {
+		}
+	}()
+	time.Sleep(10 * time.Millisecond)
+	for range 3 {
+		runtime.GC()
+	}
+	debug.SetGCPercent(-1)
+	for i := range 10_000 {
+		sink = make([]byte, 64+i%2*4096)
+	}
+	sink = make([]byte, 8<<20)
+	sink = nil
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fmt.Println("ready", m.HeapAlloc, m.HeapObjects)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
