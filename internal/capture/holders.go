@@ -34,7 +34,7 @@ func Holders(opt Options, h *heapgraph.Heap) (*recording.Recording, *Recorded, e
 	m.Machine = machine(strconv.Itoa(h.PID))
 	m.Program = s.program(dir+"/exe", nil)
 	m.Holders = []recording.HeapRead{{
-		Go: h.GoVersion, Pause: h.Pause, Stopped: h.Stopped, Garbage: garbage, Allocated: h.Allocated, Rate: h.Rate, Notes: h.Notes,
+		Go: h.GoVersion, Pause: h.Pause, Stopped: h.Stopped, Garbage: garbage, Allocated: h.Allocated.Bytes, Rate: h.Rate, Notes: h.Notes,
 	}}
 	var out *Recorded
 	if opt.Out != "" {

@@ -19,7 +19,7 @@ type Meta struct {
 	Time      time.Time
 	Pause     time.Duration // how long the process stood still
 	Stopped   bool          // it stood still while the heap was read, because the system did not let it fork
-	Allocated uint64        // bytes of slots in use, as the spans say, with garbage that is not swept yet
+	Allocated Sum           // what the runtime counts as in use: objects with and without holders
 	Rate      int64         // the runtime's MemProfileRate; 0 if no allocations are sampled
 	Notes     []Note        // what could not be read
 }

@@ -83,7 +83,7 @@ type Sum struct {
 
 // Profile returns who holds the memory of a heap, as a profile. A stack leads from the holder, a variable of a package or the functions of a
 // goroutine, over fields and elements to the objects of the sample. The cost of a call with all that it calls is then the memory that would be freed
-// if it went away. Garbage is what no root leads to.
+// if it went away. Garbage is what is allocated besides: no root leads to it.
 func Profile(h *Heap) (p *profile.Profile, garbage Sum, err error) {
 	if err := h.Check(); err != nil {
 		return nil, Sum{}, err
@@ -105,7 +105,8 @@ func Profile(h *Heap) (p *profile.Profile, garbage Sum, err error) {
 	}
 	b.Renumber()
 	p, err = b.Profile()
-	return p, Sum{r.unseen.bytes, r.unseen.objects}, err
+	all := h.Allocated // no less, unless the process was amid a change of its tables
+	return p, Sum{all.Bytes - min(all.Bytes, r.reached.bytes), all.Objects - min(all.Objects, r.reached.objects)}, err
 }
 
 // A writer writes rows as samples.

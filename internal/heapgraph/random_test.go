@@ -203,6 +203,10 @@ func TestRandom(t *testing.T) {
 		if want != reached || want != rows.reached {
 			t.Fatalf("seed %d: reached %v, as rows %v, want %v", seed, rows.reached, reached, want)
 		}
+		h.Allocated = Sum{Objects: uint64(len(g.Words))}
+		for _, w := range g.Words {
+			h.Allocated.Bytes += uint64(w) * 8
+		}
 		p, garbage, err := Profile(h)
 		if err != nil {
 			t.Fatal(err)
@@ -215,12 +219,8 @@ func TestRandom(t *testing.T) {
 		for _, v := range p.Values(space) {
 			sum += uint64(v)
 		}
-		all := uint64(0)
-		for _, w := range g.Words {
-			all += uint64(w) * 8
-		}
-		if sum != all {
-			t.Fatalf("seed %d: the profile has %d bytes, want %d", seed, sum, all)
+		if sum != h.Allocated.Bytes {
+			t.Fatalf("seed %d: the profile has %d bytes, want %d", seed, sum, h.Allocated.Bytes)
 		}
 	}
 }

@@ -37,7 +37,6 @@ type rows struct {
 	sets    *sets
 	nodes   []uint32 // node → what it is
 	list    []row
-	unseen  own // garbage: objects that no root leads to
 	reached own
 
 	child map[rowKey]int32
@@ -156,12 +155,6 @@ func (r *rows) fill(t *tree) {
 			}
 		}
 	}
-	var all own
-	for _, w := range g.Words {
-		all.bytes += uint64(w) * 8
-	}
-	all.objects = uint64(len(g.Words))
-	r.unseen = own{all.bytes - r.reached.bytes, all.objects - r.reached.objects}
 }
 
 // holderRow returns the row of a holder, which has its own.

@@ -59,3 +59,25 @@ func TestTimers(t *testing.T) {
 		t.Errorf("timers hold more than themselves: %v", rows)
 	}
 }
+
+// TestGarbage compares what nothing holds with what the runtime says that is allocated.
+func TestGarbage(t *testing.T) {
+	testrun.Live(t, "it builds a program and reads its heap")
+	pid, allocated := startEveryday(t, build(t, "everyday", "", nil))
+	h := read(t, pid, Options{})
+	_, garbage := held(t, h)
+	if least := (heapgraph.Sum{Bytes: 8<<20 + 5000*(4096+64), Objects: 10_001}); garbage.Bytes < least.Bytes || garbage.Objects < least.Objects {
+		t.Errorf("garbage is %v, want at least %v", garbage, least)
+	}
+	reached := heapgraph.Sum{Objects: uint64(len(h.Words))}
+	for _, w := range h.Words {
+		reached.Bytes += uint64(w) * 8
+	}
+	// What it did since takes some more.
+	if got := reached.Bytes + garbage.Bytes; got < allocated.Bytes || got > allocated.Bytes+16<<10 { // the buffer of io.Copy
+		t.Errorf("%d bytes are held and %d are garbage, of %d", reached.Bytes, garbage.Bytes, allocated.Bytes)
+	}
+	if got := reached.Objects + garbage.Objects; got < allocated.Objects || got > allocated.Objects+20 {
+		t.Errorf("%d objects are held and %d are garbage, of %d", reached.Objects, garbage.Objects, allocated.Objects)
+	}
+}

@@ -41,8 +41,8 @@ func TestBusy(t *testing.T) {
 		for _, r := range h.Roots {
 			all = append(all, r.Object)
 		}
-		if sum := reached(h, all...); sum == 0 || sum > h.Allocated {
-			t.Errorf("heap %d: roots lead to %d bytes of %d", i, sum, h.Allocated)
+		if sum := reached(h, all...); sum == 0 || sum > h.Allocated.Bytes {
+			t.Errorf("heap %d: roots lead to %d bytes of %d", i, sum, h.Allocated.Bytes)
 		}
 	}
 	if err := client.Process.Signal(os.Interrupt); err != nil {

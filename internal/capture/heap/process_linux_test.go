@@ -227,8 +227,8 @@ func checkHolders(t *testing.T, h *heapgraph.Heap, least, most uint64) {
 		all = append(all, r.Object)
 	}
 	// What the program has printed since takes some more.
-	if sum := reached(h, all...); sum+1000 < least || sum > most || sum > h.Allocated {
-		t.Errorf("roots lead to %d bytes of %d; the program has %d to %d after a collection", sum, h.Allocated, least, most)
+	if sum := reached(h, all...); sum+1000 < least || sum > most || sum > h.Allocated.Bytes {
+		t.Errorf("roots lead to %d bytes of %d; the program has %d to %d after a collection", sum, h.Allocated.Bytes, least, most)
 	}
 	untyped := uint64(0)
 	for i, w := range h.Words {
@@ -561,8 +561,8 @@ func TestHostile(t *testing.T) {
 			}
 			_, least, _ := strings.Cut(line, " ")
 			allocated, err := strconv.ParseUint(least, 10, 64)
-			if sum := reached(h, all...); err != nil || sum+1000 < allocated || sum > h.Allocated {
-				t.Errorf("roots lead to %d bytes of %d; the program printed %q", sum, h.Allocated, line)
+			if sum := reached(h, all...); err != nil || sum+1000 < allocated || sum > h.Allocated.Bytes {
+				t.Errorf("roots lead to %d bytes of %d; the program printed %q", sum, h.Allocated.Bytes, line)
 			}
 			p, _, err := heapgraph.Profile(h)
 			if err != nil {

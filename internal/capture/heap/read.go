@@ -67,6 +67,7 @@ func (p *program) heap(ctx context.Context, now int64, released func()) (*heapgr
 		return nil, err
 	}
 	g.Made, g.Sites = made, s.sites
-	h.Graph, h.Allocated, h.Notes = *g, p.allocated, p.sortedNotes()
+	h.Graph, h.Notes = *g, p.sortedNotes()
+	h.Allocated = heapgraph.Sum{Bytes: p.allocated, Objects: p.objects}
 	return h, nil
 }

@@ -65,6 +65,10 @@ func (m *Maker) Stack(frames ...heapgraph.Frame) uint32 {
 // Done returns the heap.
 func (m *Maker) Done() *heapgraph.Heap {
 	m.First, m.To, m.Graph.Step = []uint32{0}, nil, nil
+	m.Allocated = heapgraph.Sum{Objects: uint64(len(m.Words))}
+	for _, w := range m.Words {
+		m.Allocated.Bytes += uint64(w) * 8
+	}
 	for _, list := range m.pointers {
 		for _, p := range list {
 			m.To = append(m.To, p.to)
