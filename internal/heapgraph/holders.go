@@ -112,7 +112,9 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 			if h.line == 0 {
 				h.line = ofProgram(g.Sites[r.Where])[0].Line
 			}
-			step = intern("var " + r.Name + g.Steps[r.Step])
+			if step = intern("var " + r.Name + g.Steps[r.Step]); r.Name == "" {
+				step = intern("a temporary" + g.Steps[r.Step])
+			}
 		case (r.Kind == Global || r.Kind == Runtime) && strings.HasPrefix(r.Name, runtimePrefix):
 			// Its variables refer to each other's objects, and nobody can change one of them.
 			at = find(Runtime, -1, strings.TrimSuffix(runtimePrefix, "."), "", 0)

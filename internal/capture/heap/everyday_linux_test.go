@@ -60,6 +60,16 @@ func TestTimers(t *testing.T) {
 	}
 }
 
+// TestInUse has an object of a variable that a goroutine needs as well, which has no name for it any more. Without the variable, nothing is freed.
+func TestInUse(t *testing.T) {
+	testrun.Live(t, "it builds a program and reads its heap")
+	pid, _ := startEveryday(t, build(t, "everyday", "", nil))
+	rows, _ := held(t, read(t, pid, Options{}))
+	if of := "main.(*upload).loop + main.uploads"; rows[of] < 1<<20 || rows["main.uploads"] > 0 {
+		t.Errorf("%s hold %d bytes, and main.uploads alone %d: %v", of, rows[of], rows["main.uploads"], rows)
+	}
+}
+
 // TestGarbage compares what nothing holds with what the runtime says that is allocated.
 func TestGarbage(t *testing.T) {
 	testrun.Live(t, "it builds a program and reads its heap")

@@ -399,6 +399,7 @@ func (w *walk) pointer(v, at uint64, r pendingRoot) {
 	r.weak = w.isInterior(s, i, v)
 	r.info.Kind = heapgraph.Word
 	if at != 0 {
+		r.info.Kind = heapgraph.Variable // also if it has no name: the collector takes it for one that is needed
 		w.variable(at, &r, false)
 	}
 	w.hold(r)
@@ -603,7 +604,10 @@ func (w *walk) finish(g, status uint64) {
 		n := nodes[min(max(p.frame, 0), len(nodes)-1)]
 		skip := 0
 		if r.info.Kind == heapgraph.Variable {
-			skip = max(len(w.tree[n].calls)-1-p.depth, 0)
+			calls := w.tree[n].calls
+			if skip = max(len(calls)-1-p.depth, 0); skip > 0 && skip < len(calls) && strings.Contains(calls[skip].Func, ".gowrap") {
+				skip-- // what a go statement calls may be inlined in the compiler's own function
+			}
 		}
 		key := sameRoot{r.slot, r.info.Kind, r.info.Name, r.info.Step, w.tree[n].key.pc}
 		if w.seen[key] {

@@ -30,6 +30,20 @@ var (
 	reload *time.Timer
 )
 
+// An upload is in a variable, and also in use by a goroutine.
+type upload struct {
+	buf  []byte
+	next chan int
+}
+
+var uploads *upload
+
+func (u *upload) loop() {
+	for i := range u.next {
+		u.buf[i]++
+	}
+}
+
 var sink []byte
 
 func main() {
@@ -42,6 +56,8 @@ func main() {
 		for range beat.C {
 		}
 	}()
+	uploads = &upload{buf: make([]byte, 1<<20), next: make(chan int)}
+	go uploads.loop()
 	time.Sleep(10 * time.Millisecond)
 	for range 3 {
 		runtime.GC()
