@@ -45,6 +45,9 @@ const (
 	More     = "…"
 )
 
+// Goroutine is before the function of a goroutine among the names of holders that hold objects together.
+const Goroutine = "goroutine "
+
 // Around is how a step to an object begins that several ways lead to from the one above it.
 const Around = "… "
 
@@ -196,7 +199,12 @@ func (w *writer) nameOf(at *row) (name, file string, line int) {
 func (w *writer) names(set uint32) (names []string, more bool) {
 	s := &w.sets.list[set]
 	for _, n := range s.nodes {
-		names = append(names, w.holders[w.nodes[n]-uint32(len(w.g.Words))].frame())
+		h := &w.holders[w.nodes[n]-uint32(len(w.g.Words))]
+		name := h.frame()
+		if h.label() == KindGoroutine {
+			name = Goroutine + name
+		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), s.more

@@ -30,7 +30,8 @@ type Holder struct {
 	Kind    heapgraph.Kind `json:"kind"`
 	Names   []string       `json:"names"` // several hold objects together: without one of them, nothing is freed
 	More    bool           `json:"more,omitempty"`
-	Value   int64          `json:"value"` // what would be freed without it
+	Object  string         `json:"object,omitempty"` // of several holders: the object between them and what they hold, main.Server, or its field, main.Server.cache
+	Value   int64          `json:"value"`            // what would be freed without it
 	Before  *int64         `json:"before,omitempty"`
 	Objects int64          `json:"objects,omitempty"`
 
@@ -85,7 +86,7 @@ func (h *Holders) Blocks() iter.Seq[Block] {
 	}
 	list := []Block{head, t}
 	if slices.ContainsFunc(h.Rows, func(r Holder) bool { return r.Kind == heapgraph.KindTogether }) {
-		list = append(list, Note{Phrase{"what several hold together is freed only when all of them let go"}})
+		list = append(list, Note{Phrase{together}})
 	}
 	for _, n := range h.Unread {
 		list = append(list, Note{Phrase{n}})
@@ -93,6 +94,8 @@ func (h *Holders) Blocks() iter.Seq[Block] {
 	list = append(list, h.Trimming.notes(m)...)
 	return blocks(append(list, h.remarks()...))
 }
+
+const together = "what several hold together is freed only when all of them let go, or the object that they share does"
 
 // sums is the heading: how much is held, how much is garbage, and what the look at it cost the program.
 func (h *Holders) sums(m *Measure) Heading {
@@ -132,6 +135,8 @@ func (r *Holder) name() Phrase {
 		if r.Kind != heapgraph.KindTogether {
 			names = "holders without a name"
 		}
+	case r.Object != "":
+		return r.shared()
 	case r.Kind == heapgraph.KindTogether && r.More:
 		names += " and others together"
 	case r.Kind == heapgraph.KindTogether:
@@ -145,6 +150,21 @@ func (r *Holder) name() Phrase {
 		p = append(p, fmt.Sprintf(" %s:%d", filename.Base(r.File), r.Line))
 	}
 	return p
+}
+
+// shared names an object that several lead to, and a few of them.
+func (r *Holder) shared() Phrase {
+	const shown = 2
+	names, last := r.Names, ""
+	switch left := len(names) - shown; {
+	case r.More:
+		names, last = names[:min(shown, len(names))], " and others"
+	case left > 1:
+		names, last = names[:shown], " and "+unit.Counted(left, "other")
+	default:
+		names, last = names[:len(names)-1], " and "+names[len(names)-1]
+	}
+	return Phrase{r.Object + ", shared by " + strings.Join(names, ", ") + last}
 }
 
 // way says over which fields the most memory is reached, how many objects are there, what goroutines wait for, and who made what was sampled.

@@ -65,7 +65,7 @@ func TestInUse(t *testing.T) {
 	testrun.Live(t, "it builds a program and reads its heap")
 	pid, _ := startEveryday(t, build(t, "everyday", "", nil))
 	rows, _ := held(t, read(t, pid, Options{}))
-	if of := "main.(*upload).loop + main.uploads"; rows[of] < 1<<20 || rows["main.uploads"] > 0 {
+	if of := "goroutine main.(*upload).loop + main.uploads"; rows[of] < 1<<20 || rows["main.uploads"] > 0 {
 		t.Errorf("%s hold %d bytes, and main.uploads alone %d: %v", of, rows[of], rows["main.uploads"], rows)
 	}
 }

@@ -35,7 +35,7 @@ func Holders(in []*recording.Recording, q query.Query) (report.Report, error) {
 		return nil, fmt.Errorf("the profile counts %s, not who holds memory", a.head.Metric)
 	}
 	out := &report.Holders{Head: a.head, Rows: []report.Holder{}}
-	h := holding{p: a.Profile, value: a.Profile.Values(a.Type), rows: make(map[string]*held)}
+	h := holding{p: a.Profile, value: a.Profile.Values(a.Type), rows: make(map[heldKey]*held)}
 	if s != nil {
 		out.Before = &s.headBefore
 		h.before = a.Profile.Values(s.before)
@@ -56,6 +56,7 @@ func Holders(in []*recording.Recording, q query.Query) (report.Report, error) {
 	if s != nil {
 		least = below(&out.Head, out.Before, q, limits.Min)
 	}
+	h.gather()
 	for _, r := range h.list(s) {
 		switch grown := grown(&r); {
 		case unit.Abs(grown) < least || grown == 0:
@@ -77,9 +78,18 @@ func Holders(in []*recording.Recording, q query.Query) (report.Report, error) {
 type holding struct {
 	p                      *profile.Profile
 	value, before, objects []int64 // the last two may be nil
-	rows                   map[string]*held
+	rows                   map[heldKey]*held
 	stack                  []uint32
 	names                  []uint32
+	file                   string // where the holder of the last sample is declared
+	line                   int64
+}
+
+// A heldKey tells rows apart. What several hold is told apart by the object that they share, and by its field.
+type heldKey struct {
+	holder string // with its kind
+	object string
+	field  string
 }
 
 // held is what one holder holds.
@@ -115,14 +125,24 @@ func (h *holding) add(i int) {
 		}
 	}
 	whole := strings.Join(names, heapgraph.Together)
-	key := string(kind) + " " + whole
-	r, ok := h.rows[key]
-	if !ok {
-		r = &held{below: &heldStep{}, made: make(map[string]int64)}
+	key := heldKey{holder: string(kind) + " " + whole}
+	steps := h.steps(i, whole)
+	if kind == heapgraph.KindTogether && manyHold(names) && len(steps) > 0 {
+		key.object = h.p.Functions[steps[0]].Name
+		if len(steps) > 1 {
+			if field, _, ok := strings.Cut(h.p.Functions[steps[1]].Name, " "); ok && strings.HasPrefix(field, ".") {
+				key.field = strings.TrimSuffix(field, "[]")
+			}
+		}
+	}
+	r := h.row(key)
+	if r.Names == nil {
 		r.Kind = kind
 		r.Names = slices.DeleteFunc(names, func(name string) bool { return name == heapgraph.More })
 		r.More = len(r.Names) < len(names)
-		h.rows[key] = r
+	}
+	if r.Line == 0 {
+		r.File, r.Line = h.file, h.line
 	}
 	r.Value += v
 	r.before += before
@@ -146,11 +166,105 @@ func (h *holding) add(i int) {
 		objects = h.objects[i]
 		r.Objects += objects
 	}
-	r.walk(h.steps(i, whole, r), v-before, objects)
+	r.walk(steps, v-before, objects)
 }
 
-// steps returns the functions that stand for the steps from a holder to the objects of a sample, and takes from the stack where the holder is declared.
-func (h *holding) steps(i int, holder string, r *held) []uint32 {
+func (h *holding) row(key heldKey) *held {
+	r, ok := h.rows[key]
+	if !ok {
+		r = &held{below: &heldStep{}, made: make(map[string]int64)}
+		h.rows[key] = r
+	}
+	return r
+}
+
+// manyHold reports whether holders are too many to let go of something one by one, or some are goroutines, which cannot be told to. Then the object is of
+// more use that they share, such as the server that all handlers refer to.
+func manyHold(names []string) bool {
+	return len(names) > 3 || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, heapgraph.Goroutine) })
+}
+
+// sharedPart is the part of what several hold that an object or a field has at least, to be a row.
+const sharedPart = 0.1
+
+// gather puts rows of small objects and fields together with what they are part of. An object with a single large field is one row, too.
+func (h *holding) gather() {
+	weight := func(r *held) float64 { return float64(max(r.Value, r.before)) }
+	sums, large := make(map[heldKey]float64), make(map[heldKey]int)
+	for k, r := range h.rows {
+		if k.object != "" {
+			sums[heldKey{holder: k.holder}] += weight(r)
+			sums[heldKey{holder: k.holder, object: k.object}] += weight(r)
+		}
+	}
+	for k, r := range h.rows {
+		object := heldKey{holder: k.holder, object: k.object}
+		if k.field != "" && weight(r) >= sharedPart*sums[object] {
+			large[object]++
+		}
+	}
+	for _, k := range slices.Collect(maps.Keys(h.rows)) {
+		if k.object == "" {
+			continue
+		}
+		r := h.rows[k]
+		whole, object := heldKey{holder: k.holder}, heldKey{holder: k.holder, object: k.object}
+		to := k
+		switch {
+		case sums[object] < sharedPart*sums[whole]:
+			to = whole
+		case k.field != "" && (weight(r) < sharedPart*sums[object] || large[object] < 2):
+			to = object
+		}
+		if to != k {
+			delete(h.rows, k)
+			h.row(to).join(r)
+			r = h.rows[to]
+		}
+		r.Object = to.object + to.field
+	}
+}
+
+// join adds what another row has.
+func (r *held) join(from *held) {
+	made := r.made
+	for f, v := range from.made {
+		made[f] += v
+	}
+	below, sum := r.below, r.Holder
+	r.Holder = from.Holder
+	r.Value += sum.Value
+	r.Objects += sum.Objects
+	r.before += from.before
+	r.Waits, r.Goroutines, r.Since = cmp.Or(sum.Waits, r.Waits), max(sum.Goroutines, r.Goroutines), max(sum.Since, r.Since)
+	below.join(from.below)
+}
+
+func (s *heldStep) join(from *heldStep) {
+	s.flat += from.flat
+	s.cum += from.cum
+	s.objects += from.objects
+	for f, next := range from.below {
+		s.next(f).join(next)
+	}
+}
+
+// next returns the step below with a function.
+func (s *heldStep) next(function uint32) *heldStep {
+	next, ok := s.below[function]
+	if !ok {
+		if s.below == nil {
+			s.below = make(map[uint32]*heldStep)
+		}
+		next = &heldStep{function: function, up: s}
+		s.below[function] = next
+	}
+	return next
+}
+
+// steps returns the functions that stand for the steps from a holder to the objects of a sample, and notes where the stack has that the holder is declared.
+func (h *holding) steps(i int, holder string) []uint32 {
+	h.file, h.line = "", 0
 	h.stack = h.p.Stack(i, h.stack[:0])
 	h.names = h.names[:0]
 	for _, l := range slices.Backward(h.stack) {
@@ -158,8 +272,8 @@ func (h *holding) steps(i int, holder string, r *held) []uint32 {
 			f := &h.p.Functions[line.Function]
 			if f.Name == holder {
 				h.names = h.names[:0]
-				if r.Line == 0 {
-					r.File, r.Line = f.File, line.Line
+				if h.line == 0 {
+					h.file, h.line = f.File, line.Line
 				}
 				continue
 			}
@@ -174,15 +288,7 @@ func (r *held) walk(steps []uint32, v, objects int64) {
 	at := r.below
 	at.cum += v
 	for _, f := range steps {
-		next, ok := at.below[f]
-		if !ok {
-			if at.below == nil {
-				at.below = make(map[uint32]*heldStep)
-			}
-			next = &heldStep{function: f, up: at}
-			at.below[f] = next
-		}
-		at = next
+		at = at.next(f)
 		at.cum += v
 	}
 	at.flat += v
@@ -228,6 +334,9 @@ func (h *holding) list(s *sides) []report.Holder {
 			r.Way = append(r.Way, report.HolderStep{Name: h.p.Functions[at.function].Name, Flat: at.flat, Cum: at.cum, Objects: at.objects})
 		}
 		slices.Reverse(r.Way)
+		if r.Object != "" && len(r.Way) > 1 {
+			r.Way = r.Way[1:] // the object is in its name
+		}
 		for _, f := range slices.Sorted(maps.Keys(r.made)) {
 			r.Made = append(r.Made, report.HolderMaker{Function: f, Value: r.made[f]})
 		}
@@ -243,7 +352,7 @@ func (h *holding) list(s *sides) []report.Holder {
 		out = append(out, r.Holder)
 	}
 	slices.SortFunc(out, func(a, b report.Holder) int {
-		return cmp.Or(cmp.Compare(grown(&b), grown(&a)), cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Names, b.Names))
+		return cmp.Or(cmp.Compare(grown(&b), grown(&a)), cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Names, b.Names), cmp.Compare(a.Object, b.Object))
 	})
 	return out
 }

@@ -1,6 +1,7 @@
 package profileview
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,86 @@ func TestHoldersCompared(t *testing.T) {
 	if len(h.Rows) != 1 || h.Rows[0].Value >= *h.Rows[0].Before {
 		t.Errorf("got %+v", h.Rows)
 	}
+}
+
+// server is the heap of a server that many goroutines refer to, with a cache, a log and a little more, and an item in five variables.
+func server(cached int) *heapgraph.Heap {
+	var m heapgraphtest.Maker
+	srv := m.Object("main.server", 64)
+	cache := m.Object("main.cache", 48)
+	m.Point(srv, ".c", cache)
+	for range cached {
+		m.Point(cache, ".items", m.Object("[]uint8", 1024))
+	}
+	for range 256 {
+		m.Point(srv, ".log[]", m.Object("[]uint8", 512))
+	}
+	m.Point(srv, ".name", m.Object("[]uint8", 16))
+	for _, f := range []string{"main.main", "main.work", "net/http.(*conn).serve"} {
+		where := m.Stack(heapgraph.Frame{Func: f}, heapgraph.Frame{Func: "runtime.goexit"})
+		m.Roots = append(m.Roots, heapgraph.Root{Object: srv, Kind: heapgraph.Variable, Name: "s", Where: where, Count: 1})
+	}
+	item := m.Object("main.Item", 32)
+	m.Point(item, ".body", m.Object("[]uint8", 65536))
+	for _, name := range []string{"main.a", "main.b", "main.c", "main.d", "main.e"} {
+		m.Global(name, "/src/main.go", 5, item)
+	}
+	return m.Done()
+}
+
+// TestHoldersShared has rows for the fields of an object that many goroutines refer to. None of these can let go of it.
+func TestHoldersShared(t *testing.T) {
+	made := func(cached int) *recording.Recording {
+		p, _, err := heapgraph.Profile(server(cached))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, _, err := recording.Made("server", &recording.Manifest{}, map[string]*profile.Profile{recording.Held: p}).Pick("", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec
+	}
+	h := holdersOf(t, query.Query{Min: -1}, made(1000))
+	goroutines := "goroutine main.main goroutine main.work goroutine net/http.(*conn).serve"
+	want := []struct {
+		object, names, way, text string
+		value                    int64
+	}{
+		{"main.server.c", goroutines, ".c main.cache .items []uint8", "main.server.c, shared by goroutine main.main, goroutine main.work and goroutine net/http.(*conn).serve", 48 + 1000*1024},
+		{"main.server.log", goroutines, ".log[] []uint8", "", 256 * 512},
+		{"main.Item", "main.a main.b main.c main.d main.e", ".body []uint8", "main.Item, shared by main.a, main.b and 3 others", 32 + 65536},
+		{"main.server", goroutines, "main.server", "", 64 + 16},
+	}
+	if len(h.Rows) != len(want) {
+		t.Fatalf("got %+v", h.Rows)
+	}
+	for i, w := range want {
+		r := h.Rows[i]
+		var way []string
+		for _, s := range r.Way {
+			way = append(way, s.Name)
+		}
+		if r.Object != w.object || strings.Join(r.Names, " ") != w.names || r.Value != w.value || strings.Join(way, " ") != w.way {
+			t.Errorf("row %d is %+v, want %+v", i, r, w)
+		}
+		if w.text != "" && !strings.Contains(tableOf(h), w.text) {
+			t.Errorf("the table lacks %q: %s", w.text, tableOf(h))
+		}
+	}
+	h = holdersOf(t, query.Query{}, made(1100), made(1000))
+	if len(h.Rows) != 1 || h.Rows[0].Object != "main.server.c" || h.Rows[0].Value-*h.Rows[0].Before != 100*1024 {
+		t.Errorf("compared: %+v", h.Rows)
+	}
+}
+
+// tableOf returns the table of a report as it is printed.
+func tableOf(r report.Report) string {
+	var b strings.Builder
+	for block := range r.Blocks() {
+		fmt.Fprint(&b, block)
+	}
+	return b.String()
 }
 
 func TestHoldersOfOthers(t *testing.T) {

@@ -838,6 +838,7 @@ export interface Holder {
   kind: Kind;
   names: string[];
   more?: boolean;
+  object?: string;
   value: number;
   before?: number;
   objects?: number;

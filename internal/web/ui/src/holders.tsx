@@ -29,7 +29,7 @@ export function HoldersView() {
   if (!data) return <div class="blank" aria-busy="true" />;
   if (!data.holders?.length) return <Nothing head={data} />;
   const match = matcher(q);
-  const rows = data.holders.filter((h) => q === "" || match([...h.names, ...h.way.map((s) => s.name)].join("\n")));
+  const rows = data.holders.filter((h) => q === "" || match([...h.names, h.object ?? "", ...h.way.map((s) => s.name)].join("\n")));
   const most = Math.max(...rows.map((h) => h.value), 1);
   const compares = data.before !== undefined;
   const sum = (v: number) => value(v, data.unit);
@@ -55,11 +55,11 @@ export function HoldersView() {
               <th scope="col">holder<span class="narrow-way">, and what most is in</span></th><th scope="col" class="way">most is in</th>
             </tr>
           </thead>
-          <tbody>{rows.map((h) => <Row key={h.kind + h.names.join()} of={h} most={most} total={data.total} unit={data.unit} compares={compares} />)}</tbody>
+          <tbody>{rows.map((h) => <Row key={h.kind + h.names.join() + (h.object ?? "")} of={h} most={most} total={data.total} unit={data.unit} compares={compares} />)}</tbody>
         </table>
       </div>
       {data.shown < data.of && <p class="quiet">the first {count(data.shown)} of {count(data.of)} holders are here; a filter on top leaves fewer</p>}
-      {rows.some((h) => h.kind === "together") && <p class="quiet">what several hold together is freed only when all of them let go</p>}
+      {rows.some((h) => h.kind === "together") && <p class="quiet">what several hold together is freed only when all of them let go, or the object that they share does</p>}
       <Notes notes={[...(data.unread ?? []).map((n) => `could not be read: ${[n.code, n.name].filter(Boolean).join(": ")}${n.count ? ` (${n.count})` : ""}`), ...(data.notes ?? [])]} />
     </div>
   );
@@ -95,8 +95,9 @@ export function Who({ of: h }: { of: Holder }) {
     <>
       {h.kind === "goroutine" && `${count(h.goroutines ?? 0)} ${h.goroutines === 1 ? "goroutine" : "goroutines"} in `}
       {h.names.length === 0 && (h.kind === "together" ? "several holders" : "holders without a name")}
+      {h.object && <><Qualified text={h.object} /><span class="quiet">, shared by </span></>}
       {h.names.map((n, i) => <>{i > 0 && (i === h.names.length - 1 && !h.more ? " and " : ", ")}{name(n)}</>)}
-      {h.names.length > 0 && h.more && " and others"}{h.names.length > 0 && h.kind === "together" && " together"}
+      {h.names.length > 0 && h.more && " and others"}{h.names.length > 0 && h.kind === "together" && !h.object && " together"}
     </>
   );
 }
