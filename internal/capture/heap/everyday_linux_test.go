@@ -4,6 +4,8 @@ package heap
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
@@ -67,6 +69,47 @@ func TestInUse(t *testing.T) {
 	rows, _ := held(t, read(t, pid, Options{}))
 	if of := "goroutine main.(*upload).loop + main.uploads"; rows[of] < 1<<20 || rows["main.uploads"] > 0 {
 		t.Errorf("%s hold %d bytes, and main.uploads alone %d: %v", of, rows[of], rows["main.uploads"], rows)
+	}
+}
+
+// TestGeneric has values of a generic type in interfaces. The debug data often lacks such types, here it lacks them always.
+func TestGeneric(t *testing.T) {
+	testrun.Live(t, "it builds a program and reads its heap")
+	file := build(t, "everyday", "", nil)
+	pid, _ := startEveryday(t, file)
+	exe, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exe.Close()
+	p, err := openProgram(exe, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.limit = 1 << 30
+	lacks := 0
+	for addr, off := range p.debug.rtypes {
+		if e, _, err := p.debug.at(off); err == nil && strings.Contains(string(e.name), "main.entry[") {
+			delete(p.debug.rtypes, addr)
+			lacks++
+		}
+	}
+	if lacks == 0 {
+		t.Error("the debug data has no entry to take away")
+	}
+	var h *heapgraph.Heap
+	_, err = stopped(t.Context(), pid, func(target int, list []thread, _ func()) error {
+		p.reader, p.threads = &reader{memory: processMemory(target)}, list
+		h, err = p.heap(t.Context(), 0, func() {})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"container/list.Element .Value main.entry[int,*main.session]", "main.entry[int,*main.session] .value main.session"} {
+		if !hasEdge(h, want) {
+			t.Errorf("no pointer of a %s", want)
+		}
 	}
 }
 

@@ -26,11 +26,12 @@ type program struct {
 	itabTop uint64
 	masks   map[uint64]*mask
 	rtype   runtimeType
-	limit   uint64       // bytes of memory that the program may have at most
-	spare   uint64       // bytes of memory that reading it may take; 0 means any
-	tables  uint64       // bytes that were taken for tables of functions and types
-	objects uint64       // slots in use, as the spans say
-	chunks  atomic.Int64 // of edges
+	rtypes  map[uint64]uint32 // types that were made of what the runtime says of them, by address
+	limit   uint64            // bytes of memory that the program may have at most
+	spare   uint64            // bytes of memory that reading it may take; 0 means any
+	tables  uint64            // bytes that were taken for tables of functions and types
+	objects uint64            // slots in use, as the spans say
+	chunks  atomic.Int64      // of edges
 
 	masksLock sync.Mutex // of masks, and of all that making one needs
 	threads   []thread
@@ -146,7 +147,7 @@ func known(v string) error {
 // open reads the tables of the runtime.
 func (p *program) open() error {
 	p.notes = map[heapgraph.Note]int{}
-	p.masks = map[uint64]*mask{}
+	p.masks, p.rtypes = map[uint64]*mask{}, map[uint64]uint32{}
 	p.frames = map[uint64]*codePlace{}
 	p.layout = layout{types: p.types, structs: map[string]*structure{}}
 	if err := p.openModules(); err != nil {

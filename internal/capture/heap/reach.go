@@ -194,7 +194,7 @@ func (t *tracer) follow(slot uint32, named bool) {
 		x := e.at(i)
 		switch x.step {
 		case markHeader:
-			if h := t.types.runtime(t.types.base + uint64(x.to)); h != 0 && (ot == 0 || !t.types.list[h].vague()) {
+			if h := t.described(t.types.base + uint64(x.to)); h != 0 && (ot == 0 || !t.types.list[h].vague()) {
 				many := objectType(0)
 				if size := t.types.list[h].size; ot&1 != 0 && ot>>1 == objectType(h) || size > 0 && t.spanOf(slot).size >= 2*size {
 					many = 1
@@ -241,7 +241,7 @@ func (t *tracer) follow(slot uint32, named bool) {
 		case face, plain:
 			to = 0
 			if dynamic != 0 {
-				if d := t.types.runtime(t.types.base + uint64(dynamic)); d != 0 {
+				if d := t.described(t.types.base + uint64(dynamic)); d != 0 {
 					var isFunc bool
 					if to, isFunc = t.types.held(d); isFunc {
 						to = t.funcType()

@@ -546,7 +546,9 @@ type runtimeType struct {
 	size, ptrs, data, flags, kind place
 	demand, program               uint64 // flags of types whose mask is made on demand, and of those with a program
 
-	// For those on demand.
+	name place
+
+	// For those on demand, and for types that the debug data does not have.
 	kinds, array, record       uint64
 	elem, count                place // of arrays
 	fields, fieldType, fieldAt place // of structs
@@ -564,10 +566,11 @@ func (p *program) readRuntimeType() {
 		demand:  uint64(p.debug.consts["internal/abi.TFlagGCMaskOnDemand"]),
 		program: uint64(p.debug.consts["internal/abi.KindGCProg"]),
 	}
+	t := &p.rtype
+	t.name = l.at(name, "Str")
 	if p.rtype.demand == 0 { // before Go 1.24
 		return
 	}
-	t := &p.rtype
 	if t.kinds = 1<<5 - 1; p.debug.consts["internal/abi.KindMask"] != 0 {
 		t.kinds = uint64(p.debug.consts["internal/abi.KindMask"])
 	}

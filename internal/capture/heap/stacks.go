@@ -478,7 +478,7 @@ func (ts *types) lead(r *heapgraph.Root, to *objectType, weak, code *bool, t uin
 		*to = l.to
 	case face:
 		if d := p.dynamic(p.u64(at - 8)); d != 0 {
-			if dt := ts.runtime(ts.base + uint64(d)); dt != 0 {
+			if dt := p.described(ts.base + uint64(d)); dt != 0 {
 				*to, *code = ts.held(dt)
 			}
 		}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"container/list"
 	"fmt"
 	"io"
 	"os"
@@ -44,11 +45,30 @@ func (u *upload) loop() {
 	}
 }
 
+// A cache of generic code keeps its entries in interfaces.
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+type cache[K comparable, V any] struct {
+	list  *list.List
+	index map[K]*list.Element
+}
+
+//go:noinline
+func (c *cache[K, V]) put(k K, v V) { c.index[k] = c.list.PushFront(&entry[K, V]{k, v}) }
+
+var products = &cache[int, *session]{list.New(), map[int]*list.Element{}}
+
 var sink []byte
 
 func main() {
 	for i := range 1000 {
 		start(i)
+	}
+	for i := range 100 {
+		products.put(i, &session{cart: make([]byte, 100)})
 	}
 	beat = time.NewTicker(time.Hour)
 	reload = time.AfterFunc(time.Hour, func() {})
