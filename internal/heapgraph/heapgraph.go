@@ -56,6 +56,7 @@ type Root struct {
 	Line   int
 	Where  uint32 // of a variable of a goroutine: index into Sites, its stack from the frame that has the variable out; innermost first
 	Count  uint32 // goroutines with this very stack
+	Stacks uint64 // bytes of their stacks, which are not on the heap
 	Waits  string // what the goroutine waits for, as the runtime says: chan receive
 	Since  time.Duration
 }

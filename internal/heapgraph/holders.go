@@ -20,6 +20,7 @@ type holder struct {
 	holds []edge // objects
 
 	goroutines uint32
+	stacks     uint64
 	waits      string
 	since      time.Duration
 }
@@ -103,7 +104,7 @@ func holdersOf(g *Graph) (all []holder, steps []string) {
 			}
 			h := &all[at]
 			if r.Count >= h.goroutines {
-				h.goroutines = r.Count
+				h.goroutines, h.stacks = r.Count, r.Stacks
 			}
 			if h.waits == "" {
 				h.waits = r.Waits

@@ -23,6 +23,7 @@ const (
 	MadeLabel       = "made"       // the function that allocated the objects, if the memory profiler sampled them
 	WaitsLabel      = "waits"      // what goroutines wait for
 	GoroutinesLabel = "goroutines" // how many
+	StacksLabel     = "stacks"     // bytes of their stacks, which are not held but theirs
 	SinceLabel      = "since"      // seconds that one of them has waited at least
 )
 
@@ -230,6 +231,9 @@ func (w *writer) labels(at *row) []profile.Label {
 	}
 	if h.goroutines > 0 {
 		labels = append(labels, profile.Label{Key: GoroutinesLabel, Numeric: true, Num: int64(h.goroutines), Unit: "count", HasUnit: true})
+	}
+	if h.stacks > 0 {
+		labels = append(labels, profile.Label{Key: StacksLabel, Numeric: true, Num: int64(h.stacks), Unit: "bytes", HasUnit: true})
 	}
 	if s := int64(h.since.Seconds()); s > 0 {
 		labels = append(labels, profile.Label{Key: SinceLabel, Numeric: true, Num: s, Unit: "seconds", HasUnit: true})

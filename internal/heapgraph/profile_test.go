@@ -43,10 +43,10 @@ func TestProfile(t *testing.T) {
 65536 16 main.cache > map[string]*main.Session > value main.Session > .buf []uint8 | holder=main.cache kind=global
 4800 100 main.pending + main.queue > main.Job | holder=main.pending holder=main.queue kind=together
 102400 100 main.pending + main.queue > main.Job > .data []uint8 | holder=main.pending holder=main.queue kind=together
-128 1 main.(*Server).serve > var srv main.Server | holder=main.(*Server).serve kind=goroutine waits=chan receive goroutines=3 since=180
-16 1 main.(*Server).serve > var srv main.Server > .name []uint8 | holder=main.(*Server).serve kind=goroutine waits=chan receive goroutines=3 since=180
-288 3 main.(*Server).serve > main.handle > var r main.Request | holder=main.handle kind=goroutine waits=chan receive goroutines=3 since=180
-49152 3 main.(*Server).serve > main.handle > var r main.Request > .Body []uint8 | holder=main.handle kind=goroutine waits=chan receive goroutines=3 since=180
+128 1 main.(*Server).serve > var srv main.Server | holder=main.(*Server).serve kind=goroutine waits=chan receive goroutines=3 since=180 stacks=12288
+16 1 main.(*Server).serve > var srv main.Server > .name []uint8 | holder=main.(*Server).serve kind=goroutine waits=chan receive goroutines=3 since=180 stacks=12288
+288 3 main.(*Server).serve > main.handle > var r main.Request | holder=main.handle kind=goroutine waits=chan receive goroutines=3 since=180 stacks=12288
+49152 3 main.(*Server).serve > main.handle > var r main.Request > .Body []uint8 | holder=main.handle kind=goroutine waits=chan receive goroutines=3 since=180 stacks=12288
 768 1 main.heads > [][]uint8 | holder=main.heads kind=global
 2097152 32 main.heads > [][]uint8 > [] []uint8 | holder=main.heads kind=global made=main.readFile
 64 1 runtime > runtime.allp []*runtime.p | holder=runtime kind=runtime

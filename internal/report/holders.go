@@ -36,7 +36,8 @@ type Holder struct {
 	Objects int64          `json:"objects,omitempty"`
 
 	Goroutines int64         `json:"goroutines,omitempty"`
-	Waits      string        `json:"waits,omitempty"` // what they wait for
+	Stacks     int64         `json:"stacks,omitempty"` // bytes of their stacks, which are not on the heap and not in the value
+	Waits      string        `json:"waits,omitempty"`  // what they wait for
 	Since      time.Duration `json:"since_ns,omitempty"`
 
 	File string `json:"file,omitempty"` // where it is declared
@@ -185,6 +186,9 @@ func (r *Holder) way() Phrase {
 		if s.Objects > 1 && i == len(r.Way)-1 {
 			p = append(p, fmt.Sprintf(" ×%d", s.Objects))
 		}
+	}
+	if r.Stacks > 0 {
+		p = append(p, "; + ", Bytes(r.Stacks), " of stacks")
 	}
 	if r.Waits != "" {
 		p = append(p, "; waiting: ", r.Waits)

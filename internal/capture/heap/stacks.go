@@ -42,6 +42,7 @@ type node struct {
 	key   nodeKey
 	calls []heapgraph.Frame
 	count uint32 // goroutines with exactly this stack
+	bytes uint64 // of their stacks
 }
 
 type nodeKey struct {
@@ -139,7 +140,8 @@ func (s *stacks) read(ctx context.Context) error {
 	}
 	for r := range each(s.roots) { // how many goroutines there are is known now
 		if r.info.Count != 0 {
-			r.info.Count = s.tree[r.info.Count].count
+			n := &s.tree[r.info.Count]
+			r.info.Count, r.info.Stacks = n.count, n.bytes
 		}
 	}
 	return nil
@@ -585,6 +587,7 @@ func (w *walk) finish(g, status uint64) {
 		nodes[i], outer = n, n
 	}
 	w.tree[outer].count++
+	w.tree[outer].bytes += w.hi - w.lo
 	if len(w.pending) == 0 {
 		return
 	}

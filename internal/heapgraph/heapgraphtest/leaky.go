@@ -129,6 +129,7 @@ func Leaky(sessions, waiting int) *heapgraph.Heap {
 		m.Point(r, ".Body", m.Object("[]uint8", 16384))
 		for _, root := range []heapgraph.Root{{Object: r, Name: "r", Where: inner}, {Object: r, Name: "c", Where: blocked}, {Object: server, Name: "s", Where: inner}, {Object: server, Name: "srv", Where: outer}} {
 			root.Kind, root.Type, root.Count, root.Waits, root.Since = heapgraph.Variable, "*main.Request", uint32(waiting), "chan receive", 3*time.Minute
+			root.Stacks = 4096 * uint64(waiting)
 			m.Roots = append(m.Roots, root)
 		}
 	}

@@ -153,6 +153,8 @@ func (h *holding) add(i int) {
 			case !l.Numeric:
 			case l.Key == heapgraph.GoroutinesLabel:
 				r.Goroutines = max(r.Goroutines, l.Num)
+			case l.Key == heapgraph.StacksLabel:
+				r.Stacks = max(r.Stacks, l.Num)
 			case l.Key == heapgraph.SinceLabel:
 				r.Since = max(r.Since, time.Duration(l.Num)*time.Second)
 			}

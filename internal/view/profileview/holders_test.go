@@ -63,7 +63,7 @@ func TestHolders(t *testing.T) {
 	if made := h.Rows[1].Made; len(made) != 1 || made[0].Function != "main.readFile" || made[0].Value != 32*65536 {
 		t.Errorf("the second is made by %v", made)
 	}
-	if r := h.Rows[2]; r.Kind != heapgraph.KindGoroutine || r.Names[0] != "main.handle" || r.Goroutines != 20 || r.Waits != "chan receive" || r.Since != 3*time.Minute {
+	if r := h.Rows[2]; r.Kind != heapgraph.KindGoroutine || r.Names[0] != "main.handle" || r.Goroutines != 20 || r.Stacks != 20*4096 || r.Waits != "chan receive" || r.Since != 3*time.Minute {
 		t.Errorf("the third is %+v", r)
 	}
 	if r := h.Rows[3]; r.Kind != heapgraph.KindTogether || strings.Join(r.Names, ", ") != "main.pending, main.queue" || r.More {

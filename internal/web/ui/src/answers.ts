@@ -843,6 +843,7 @@ export interface Holder {
   before?: number;
   objects?: number;
   goroutines?: number;
+  stacks?: number;
   waits?: string;
   since_ns?: number;
   file?: string;

@@ -107,6 +107,7 @@ function Way({ of: h }: { of: Holder }) {
   return (
     <>
       {h.way.map((s, i) => <>{i > 0 && " → "}<Qualified text={s.name} /></>)}{(h.way.at(-1)?.objects ?? 0) > 1 && <span class="quiet"> ×{count(h.way.at(-1)!.objects!)}</span>}
+      {h.stacks ? <span class="quiet"> + {value(h.stacks, "bytes")} of stacks</span> : ""}
       {h.made?.[0] && <span class="quiet"> made by <Qualified text={h.made[0].function} /></span>}
     </>
   );
