@@ -50,7 +50,7 @@ func (r *run) wantsCallers(s *surface, f *search) bool {
 		if t.gone || t.distance > 0 {
 			return false
 		}
-		return t.entry == nil || f == nil || f.states[t].executions < min(callsNeeded, s.needs(t.entry, t.key, far)) || far[t.key].missed > 0
+		return t.entry == nil || f == nil || f.states[t].compared() < min(callsNeeded, s.needs(t.entry, t.key, far)) || far[t.key].missed > 0
 	})
 }
 
@@ -166,7 +166,7 @@ func (s *surface) calledFrom(f *search) {
 			}
 		}
 		for key := range reached {
-			s.awayHad[key] += st.executions
+			s.awayHad[key] += st.compared()
 		}
 	}
 }
@@ -175,8 +175,8 @@ func (s *surface) calledFrom(f *search) {
 func (f *search) triedFrom() []report.Tried {
 	var out []report.Tried
 	for _, t := range f.targets {
-		if st := f.states[t]; st != nil && st.executions > 0 {
-			in := report.Tried{Name: f.new.pkg.Types.Name() + "." + t.name, File: t.file, Line: t.line, Executions: st.executions}
+		if st := f.states[t]; st != nil && st.executions+st.veiled > 0 {
+			in := report.Tried{Name: f.new.pkg.Types.Name() + "." + t.name, File: t.file, Line: t.line, Executions: st.executions - st.partly, Partly: st.partly + st.veiled}
 			for i, b := range f.files[1].blocks {
 				if b.key == t.key {
 					in.Blocks++

@@ -123,11 +123,11 @@ func (r *run) count(s *surface, f *search, t *target, name string, far map[strin
 		states = f.states
 	}
 	if st := states[t]; st != nil && t.entry != nil {
-		c.had, c.needs = st.executions+s.awayHad[t.key], s.needs(t.entry, t.key, far)
+		c.had, c.needs = st.compared()+s.awayHad[t.key], s.needs(t.entry, t.key, far)
 	} else {
 		for user, st := range states {
 			if f.reaches(user.key, t.key) {
-				c.had += st.executions
+				c.had += st.compared()
 				c.needs = max(c.needs, f.needs(user.entry, t.key, far))
 			}
 		}

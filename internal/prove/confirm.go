@@ -90,10 +90,6 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 		if f.learn(p, seen[0], seen[2]) {
 			continue // and see what is left
 		}
-		if f.takesAnyVarying(p) {
-			f.unsteady.add(t.name, f.briefly(p))
-			return nil, nil
-		}
 		d := f.compare(p, seen[0], seen[1])
 		again := f.compare(p, seen[2], seen[3])
 		switch {
@@ -129,7 +125,11 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 		}
 		d.target, d.program, d.calls = t, p, f.states[t].executions
 		if f.seen[d.bucket()] == nil {
-			if ok, err := f.steady(ctx, d, 3); err != nil || !ok {
+			times := 3
+			if slices.Contains(f.taking(p, nil), true) {
+				times = sureProcesses // what it takes may come out the same a few times
+			}
+			if ok, err := f.steady(ctx, d, times); err != nil || !ok {
 				return nil, err
 			}
 		}
@@ -229,19 +229,27 @@ func (f *search) learn(p *worker.Program, a, b *worker.Seen) bool {
 	if a.Status != worker.Done || b.Status != worker.Done {
 		return false
 	}
-	f.lose(p, a.Lines)
 	learned := false
 	raised := make(map[string]bool) // several calls of a function, or elements of a list, count once
 	paths := differingPaths(a.Lines, b.Lines)
+	taking := f.taking(p, func(step int) bool {
+		return slices.ContainsFunc(paths, func(at stepPath) bool { return at.step == step })
+	})
+	f.lose(p, a.Lines, taking)
+	left := f.left(p, taking)
 	for _, path := range paths {
-		if f.takesVarying(p, path.step, paths) {
+		if left != nil && left[path.step] {
 			continue
 		}
 		key := worker.MaskKey(f.entries[p.Steps[path.step].Func].name, path.path)
 		if f.masks[key] < worker.MaskAll && !raised[key] {
 			f.masks[key]++
-			f.nondet[key] = true
+			f.masked[key] = true
+			f.lessons++
 			learned, raised[key] = true, true
+		}
+		if !taking[path.step] {
+			f.byItself[key], f.sources[p.Steps[path.step].Func] = true, true
 			if f.masks[key] == worker.MaskAll {
 				f.losesAt(p, path, a.Lines, b.Lines)
 			}

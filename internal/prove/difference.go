@@ -85,7 +85,7 @@ func (f *search) difference(d *finding) report.Difference {
 			out.What, out.Old, out.New = root, strings.ReplaceAll(a, pkg, ""), strings.ReplaceAll(b, pkg, "")
 		}
 	}
-	if key := worker.MaskKey(f.entries[d.program.Steps[d.step].Func].name, d.path); out.Note == "" && f.masks[key] > 0 && strings.Contains(out.Old+out.New, "#") {
+	if key := worker.MaskKey(f.entries[d.program.Steps[d.step].Func].name, d.path); out.Note == "" && d.masks == nil && f.masks[key] > 0 && strings.Contains(out.Old+out.New, "#") {
 		out.Note = "# stands for a number that varies from call to call of the old version, and is not compared"
 	}
 	if rest, ok := strings.CutPrefix(out.What, "argument "); ok {

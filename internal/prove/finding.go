@@ -31,6 +31,7 @@ type finding struct {
 	late    bool   // one side did not return
 	calls   int    // about the target, until it was found
 	lines   [2][]worker.Line
+	masks   map[string]int // of what varies beside it, if it is one that those of the search would hide: see sure
 
 	cause string   // key of the declaration that it is most likely due to
 	also  []string // functions that differ for the same cause
@@ -120,6 +121,7 @@ func differingPaths(a, b []worker.Line) []stepPath {
 // compare returns the gravest difference between what two workers saw, or nil.
 func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 	d := &finding{program: p}
+	left := f.left(p, f.taking(p, nil))
 	if old.Status == killed || now.Status == killed {
 		return nil
 	}
@@ -127,7 +129,7 @@ func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 		d.layer, d.path, d.old, d.new = worker.LayerPanic, "outcome", f.statusText(old.Status), f.statusText(now.Status)
 		d.late = late(old) || late(now)
 		d.fn, d.step, d.at = f.lastName(p), len(p.Steps)-1, len(p.Steps)-1
-		if old.Status == worker.Invalid || now.Status == worker.Invalid {
+		if old.Status == worker.Invalid || now.Status == worker.Invalid || left != nil {
 			return nil
 		}
 		if old.Status != worker.Done {
@@ -140,6 +142,9 @@ func (f *search) compare(p *worker.Program, old, now *worker.Seen) *finding {
 	}
 	d.lines = [2][]worker.Line{old.Lines, now.Lines}
 	paths := differingPaths(old.Lines, now.Lines)
+	if left != nil {
+		paths = slices.DeleteFunc(paths, func(at stepPath) bool { return left[at.step] })
+	}
 	if len(paths) == 0 {
 		return nil
 	}
@@ -327,11 +332,18 @@ func (f *search) findings(ctx context.Context) ([]*finding, error) {
 func (f *search) shown(ctx context.Context, g *group, alike map[string][]*finding) (*finding, error) {
 	for _, first := range g.list {
 		for _, d := range alike[first.sort()] {
+			if d.masks != nil {
+				return d, f.cut(ctx, d)
+			}
 			if err := f.shrink(ctx, d); err != nil || !d.alarms() {
 				return d, err
 			}
 			if ok, err := f.steady(ctx, d, 4); err != nil || ok {
 				return d, err
+			}
+			// Masks that were learned since may hide it.
+			if again, err := f.sure(ctx, d.target, d.program); err != nil || again != nil {
+				return again, err
 			}
 		}
 	}

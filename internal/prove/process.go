@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -145,6 +146,15 @@ func (p *process) death(stuck bool) byte {
 		return worker.Large // it asked for more than there is at once, and nobody could look in between
 	}
 	return died
+}
+
+// forget has counters count as new again.
+func (p *process) forget(list []worker.Count) {
+	frame := []byte{worker.OpForget}
+	for _, c := range list {
+		frame = binary.AppendUvarint(frame, uint64(c.Counter))
+	}
+	worker.WriteFrame(p.in, frame) // a worker that is gone has nothing to forget
 }
 
 // run has the worker run programs, and returns what became of each. After one that it did not survive there are no more.

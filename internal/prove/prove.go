@@ -315,11 +315,15 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 		return nil, err
 	}
 	r.proof.Executions += f.executions
-	for key := range f.nondet {
+	r.proof.Partly += f.partly
+	for key := range f.masked {
 		r.proof.Masked = append(r.proof.Masked, key)
 	}
 	slices.Sort(r.proof.Masked)
-	if doubt := f.vary(); doubt != "" {
+	if doubt := f.waver(); doubt != "" {
+		r.doubts = append(r.doubts, doubt)
+	}
+	if doubt := f.doubt(); doubt != "" {
 		r.doubts = append(r.doubts, doubt)
 		r.note("to compare what varies from call to call, make it an argument, such as the time or a source of random numbers, or sort what comes from a map")
 	}

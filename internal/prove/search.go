@@ -22,20 +22,20 @@ type search struct {
 	live   [2]*process
 	states map[*target]*state
 
-	executions int
+	executions int   // that were compared in full
+	partly     int   // others, in which results varied
 	unsteady   tally // differences that did not show again
 	deaths     tally
 	seen       map[string]*finding
 	busy       map[string]int // how often differences of a kind were looked at
-	nondet     map[string]bool
-	lost       []varying // what varies and is not compared
-	covered    [2][]bool
-	away       [2][]bool         // of the package that this one is called for: the same
-	history    []*worker.Program // since the workers were started
-	restarted  time.Time         // when that was
-	unhurried  bool              // what changed takes long
-	dirty      bool              // a difference was seen since then: what they hold may differ
-	foundAt    time.Time
+	vary
+	covered   [2][]bool
+	away      [2][]bool         // of the package that this one is called for: the same
+	history   []*worker.Program // since the workers were started
+	restarted time.Time         // when that was
+	unhurried bool              // what changed takes long
+	dirty     bool              // a difference was seen since then: what they hold may differ
+	foundAt   time.Time
 	clock
 	open   []string // functions that answered otherwise when it was too late to look into it
 	shrunk int      // findings that were cut down
@@ -47,9 +47,12 @@ type state struct {
 	corpus     []*worker.Program
 	agreed     []agreed // programs for benchmarks: those of tests, and those that reached something new
 	size       int      // of the next batch
-	executions int
-	invalid    int // programs that could not be made, or that neither version ended
-	quiet      int // executions since something new was seen
+	executions int      // those that count
+	clean      int      // of these, in which the function takes nothing that varies
+	partly     int      // of these, in which the function varies by itself, so that not all was compared
+	veiled     int      // others: it takes something that varies, and what came of it did, too
+	invalid    int      // programs that could not be made, or that neither version ended
+	quiet      int      // executions since something new was seen
 	deaths     int
 	found      bool // a grave difference
 	done       bool
@@ -67,7 +70,7 @@ const (
 func newSearch(s *surface, opt Options, files [2]*built) *search {
 	f := &search{
 		gen: newGen(s, opt.Seed), opt: opt, files: files, clock: clock{grace: mostGrace}, masks: make(map[string]int),
-		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), nondet: make(map[string]bool),
+		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), vary: newVary(),
 	}
 	for i := range f.covered {
 		f.covered[i] = make([]bool, len(files[i].blocks)+1)
@@ -184,7 +187,7 @@ func (f *search) rounds(ctx context.Context) error {
 		if st.found {
 			most = (most + 3) / 4 // the rest of the time is for the others
 		}
-		st.done = most > 0 && st.executions+st.invalid >= most || st.invalid > invalidEnough && st.executions == 0 || most == 0 && st.quiet > quietEnough
+		st.done = most > 0 && (st.executions+st.invalid >= most || st.veiled >= 2*most) || st.invalid > invalidEnough && st.executions+st.veiled == 0 || most == 0 && st.quiet > quietEnough
 	}
 }
 
@@ -292,6 +295,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	n := min(len(seen[0]), len(seen[1]))
 	looked, again := 0, false
 	var grave bool
+	var veiled []veil
 	for i := range n {
 		old, now := seen[0][i], seen[1][i]
 		if isUp && (old.Status == killed || now.Status == killed) {
@@ -306,26 +310,19 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			st.invalid++ // neither answered: there is nothing to compare
 			continue
 		}
-		f.executions++
-		st.executions++
-		st.quiet++
-		fresh := f.cover(0, old) + f.cover(1, now)
-		if fresh > 0 {
-			st.quiet = 0
-			if len(st.corpus) < 400 {
-				st.corpus = append(st.corpus, list[i])
-			} else {
-				st.corpus[f.rng.IntN(len(st.corpus))] = list[i]
-			}
-		}
 		kind := kindOf(f, list[i], old, now)
+		c := f.weigh(list[i], old, now, kind != "")
+		fresh := f.count(t, st, list[i], old, now, c)
 		if kind == "" {
+			if c.apart != nil {
+				veiled = f.veil(veiled, list[i], old, now, c.apart)
+			}
 			if old.Status == worker.Done && (fresh > 0 || i < seeds) && len(st.agreed) < agreedPrograms && !f.refusesIn(list[i]) {
 				st.agreed = append(st.agreed, agreed{list[i], i < seeds})
 			}
 			continue
 		}
-		if f.takesAnyVarying(list[i]) {
+		if f.onlyTaken(list[i], old, now, c.taking) {
 			f.dirty = true
 			continue
 		}
@@ -340,11 +337,19 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		if f.busy[kind] >= 3 && f.rng.IntN(40*f.busy[kind]) != 0 || looked >= 4 || f.over() && !f.foundAt.IsZero() {
 			f.dirty = true
+			if f.confirmed[kind] {
+				f.recount(t, st, list[i], old, now, c)
+			}
 			continue
 		}
 		looked++
 		before := append(f.history[:len(f.history):len(f.history)], list[:i]...)
+		lessons := f.lessons
 		found, err := f.examine(ctx, t, list[i], before, old.Status != now.Status)
+		if name := f.lastName(list[i]); found == nil && err == nil && lessons == f.lessons && !slices.Contains(c.taking, true) && f.vain[name] < mostVain {
+			f.vain[name]++
+			found, err = f.sure(ctx, t, list[i]) // the new version may vary where the old one does not
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				f.leaveOpen(list[i])
@@ -357,6 +362,10 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		f.dirty = true
 		f.busy[kind]++
+		if found != nil {
+			f.confirmed[kind] = true
+			f.recount(t, st, list[i], old, now, c)
+		}
 		if found != nil && found.late {
 			f.busy[kind] += 3 // once is enough, as long as it takes
 		}
@@ -373,6 +382,14 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		return f.restart(ctx)
 	}
 	f.history = append(f.history, list...)
+	found, err := f.unveil(ctx, t, veiled)
+	if err != nil {
+		return err
+	}
+	st.found = st.found || found
+	if f.live[0].dead || f.live[1].dead {
+		return f.restart(ctx)
+	}
 	// What depends on all that went before can only be shown when that is little; but a start takes as long as many quick calls.
 	if n := len(f.history); n > 512 && (f.opt.Executions > 0 || n > mostHistory || time.Since(f.restarted) > longHistory) {
 		return f.restart(ctx)
@@ -435,7 +452,7 @@ func (f *search) endedBy(t *target, st *state, p *worker.Program) {
 	if st.deaths > 2 {
 		f.calm[t] = true
 	}
-	f.unhurried = f.unhurried || st.deaths > 1 && st.executions == 0 && t.distance == 0
+	f.unhurried = f.unhurried || st.deaths > 1 && st.executions+st.veiled == 0 && t.distance == 0
 	if st.deaths > 40 {
 		st.done = true
 	}
@@ -453,18 +470,33 @@ func (f *search) leaveOpen(p *worker.Program) {
 	}
 }
 
-// cover notes what ran, and returns how much of it is new.
-func (f *search) cover(side int, s *worker.Seen) int {
-	for _, c := range s.Cover {
+// cover notes what ran, but for steps that do not count, and returns how much of it is new. What ran in those is new again the next time.
+func (f *search) cover(side int, s *worker.Seen, c compared) int {
+	fresh := 0
+	var forget []worker.Count
+	for _, n := range s.Cover {
+		if !c.counts(n.Step) {
+			forget = append(forget, n)
+			continue
+		}
+		fresh++
 		own := len(f.covered[side])
-		switch i := int(c / 8); {
+		switch i := int(n.Counter / 8); {
 		case i < own:
 			f.covered[side][i] = true
 		case i-own < len(f.away[side]):
 			f.away[side][i-own] = true
 		}
 	}
-	return len(s.Cover)
+	f.forget(side, forget)
+	return fresh
+}
+
+// forget makes counters new again in a worker.
+func (f *search) forget(side int, list []worker.Count) {
+	if p := f.live[side]; len(list) > 0 && p != nil && !p.dead {
+		p.forget(list)
+	}
 }
 
 // kindOf says what kind of difference there is between what two workers saw, or "" when there is none that matters.
@@ -479,35 +511,38 @@ func kindOf(f *search, p *worker.Program, old, now *worker.Seen) string {
 		return ""
 	}
 	kind, least := "", worker.LayerInside
-	mark := func(h worker.Hash) {
+	unlike(old.Hashes, now.Hashes, func(a, b worker.Hash) bool { return a.Sum == b.Sum }, func(h worker.Hash) {
 		if h.Layer < least {
 			least = h.Layer
 			kind = fmt.Sprintf("%s %c", f.entries[p.Steps[h.Step].Func].name, h.Layer)
 		}
-	}
-	for i := range max(len(old.Hashes), len(now.Hashes)) {
+	})
+	return kind
+}
+
+// unlike calls see with hashes of a step and a layer that are not the same in two lists.
+func unlike(a, b []worker.Hash, same func(x, y worker.Hash) bool, see func(h worker.Hash)) {
+	for len(a) > 0 || len(b) > 0 {
+		at := 0
 		switch {
-		case i >= len(old.Hashes):
-			mark(now.Hashes[i])
-		case i >= len(now.Hashes):
-			mark(old.Hashes[i])
-		case old.Hashes[i] != now.Hashes[i]:
-			if old.Hashes[i].Step != now.Hashes[i].Step || old.Hashes[i].Layer != now.Hashes[i].Layer {
-				a, b := old.Hashes[i], now.Hashes[i]
-				if cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Layer, b.Layer)) < 0 {
-					mark(a)
-				} else {
-					mark(b)
-				}
-				if kind != "" {
-					return kind
-				}
-				continue
-			}
-			mark(old.Hashes[i])
+		case len(a) == 0:
+			at = 1
+		case len(b) == 0:
+			at = -1
+		default:
+			at = cmp.Or(cmp.Compare(a[0].Step, b[0].Step), cmp.Compare(a[0].Layer, b[0].Layer))
+		}
+		var x, y worker.Hash // one that is not there is like one of which masks left nothing
+		if at <= 0 {
+			x, a = a[0], a[1:]
+		}
+		if at >= 0 {
+			y, b = b[0], b[1:]
+		}
+		if !same(x, y) {
+			see(cmp.Or(x, y))
 		}
 	}
-	return kind
 }
 
 func (f *search) lastName(p *worker.Program) string {

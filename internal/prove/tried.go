@@ -30,7 +30,7 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 		}
 		if f != nil {
 			if st := f.states[t]; st != nil {
-				out.Executions = st.executions
+				out.Executions, out.Partly = st.executions-st.partly, st.partly+st.veiled
 			}
 		}
 		if out.Changed && in.blocks > 0 && in.reached == 0 && t.key != "main" && !r.opt.NoTests && !r.broken {

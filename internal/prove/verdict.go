@@ -54,8 +54,12 @@ func (r *run) verdict() {
 	if len(r.few) > 0 {
 		r.hint(hint.Option{Name: "for"}, " or ", hint.Option{Name: "calls"}, " gives more calls")
 	}
-	if p.Executions > 0 {
-		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions))
+	if p.Executions+p.Partly > 0 {
+		more := ""
+		if p.Partly > 0 {
+			more = fmt.Sprintf(", nor in %d more of which results vary from call to call, and only the rest was compared", p.Partly)
+		}
+		p.Reasons = append(p.Reasons, fmt.Sprintf("no difference in %d calls of both versions", p.Executions)+more)
 		if len(r.enough) > 0 && len(r.doubts) == 0 {
 			p.Reasons = append(p.Reasons, fmt.Sprintf("the change was reached, %d of %s, and called often enough: %s", r.hit, unit.Counted(r.blocks, "block"), r.closest()))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Verdict is what was found out about a change.
@@ -45,7 +46,8 @@ type Proof struct {
 	Checks      []Check       `json:"checks"`
 	Differences []Difference  `json:"differences"`
 	Functions   []Tried       `json:"functions"`
-	Executions  int           `json:"executions"`
+	Executions  int           `json:"executions"`                // calls of both versions that were compared in full
+	Partly      int           `json:"partly_compared,omitempty"` // others, of which results vary, and only the rest was compared
 	Took        time.Duration `json:"took_nanos"`
 	Calling     time.Duration `json:"calling_nanos,omitempty"` // of that, for making the calls
 	Racing      time.Duration `json:"racing_nanos,omitempty"`  // and for the benchmarks
@@ -124,9 +126,10 @@ type Tried struct {
 	Name       string `json:"name"`
 	File       string `json:"file"`
 	Line       int    `json:"line"`
-	Changed    bool   `json:"changed"` // itself, not only what it uses
-	Executions int    `json:"executions"`
-	Blocks     int    `json:"blocks"` // of code in the new version
+	Changed    bool   `json:"changed"`                   // itself, not only what it uses
+	Executions int    `json:"executions"`                // calls that were compared in full
+	Partly     int    `json:"partly_compared,omitempty"` // others, of which results vary, and only the rest was compared
+	Blocks     int    `json:"blocks"`                    // of code in the new version
 	Reached    int    `json:"reached"`
 	Tested     int    `json:"tested,omitempty"` // blocks that the tests of its package reach, where nothing else does
 	Why        string `json:"why,omitempty"`    // it was not called
@@ -168,9 +171,12 @@ func (p *Proof) Blocks() iter.Seq[Block] {
 			if f.Tested > 0 {
 				reached = fmt.Sprintf("%d of %d; %d by tests", f.Reached, f.Blocks, f.Tested)
 			}
+			if f.Partly > 0 {
+				why = strings.TrimPrefix(why+"; "+unit.Counted(f.Partly, "more call")+" compared in part: results vary", "; ")
+			}
 			t.Rows = append(t.Rows, []any{f.Executions, reached, f.Name, why})
 		}
-		list = append(list, Details{fmt.Sprintf("what was tried: %d calls of both versions", p.Executions), []Block{t}})
+		list = append(list, Details{fmt.Sprintf("what was tried: %d calls of both versions", p.Executions+p.Partly), []Block{t}})
 	}
 	if p.Speed != nil {
 		list = append(list, p.speed()...)

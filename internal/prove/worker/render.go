@@ -80,7 +80,9 @@ type rendering struct {
 	step  int
 	least Layer // nothing in it is graver than that
 	lines []Line
-	hash  [layers]uint64
+	hash  [layers]uint64 // of what masks left
+	all   [layers]uint64 // of all, but for the order of lists that is masked; kept where there are masks
+	order [layers]uint64 // of lists whose order is masked, in order
 	seen  map[unsafe.Pointer]int
 	nodes int
 
@@ -97,7 +99,12 @@ const (
 func (r *rendering) line(layer Layer, path, text string) {
 	layer = max(layer, r.least)
 	if masks := r.run.table.masks; len(masks) > 0 && r.fn != "" {
-		switch masks[MaskKey(r.fn, path)] {
+		mask := masks[MaskKey(r.fn, path)]
+		// Whether memory is shared cannot be said of what varies by itself.
+		if !r.full && (mask == 0 || !(&Line{Path: path}).Shares()) {
+			add(&r.all[layer-LayerPanic], path, text)
+		}
+		switch mask {
 		case MaskAll:
 			return
 		case MaskDigits:
@@ -114,12 +121,16 @@ func (r *rendering) line(layer Layer, path, text string) {
 		r.lines = append(r.lines, Line{r.step, layer, path, text})
 		return
 	}
+	add(&r.hash[layer-LayerPanic], path, text)
+}
+
+// add adds a line to the hash of those before.
+func add(hash *uint64, path, text string) {
 	h := fnv.New64a()
 	io.WriteString(h, path)
 	io.WriteString(h, "\x00")
 	io.WriteString(h, text)
-	i := layer - LayerPanic
-	r.hash[i] = r.hash[i]*1099511628211 + h.Sum64()
+	*hash = *hash*1099511628211 + h.Sum64()
 }
 
 // text is all that was rendered, in full.
@@ -356,6 +367,10 @@ func (r *rendering) list(path string, layer Layer, v reflect.Value, depth int) {
 		texts := make([]string, v.Len())
 		for i := range texts {
 			texts[i] = r.apart(v.Index(i), depth)
+		}
+		if !r.full {
+			// The texts say where a value is that was seen before by a number, which goes by the order.
+			add(&r.order[max(layer, r.least)-LayerPanic], path, strings.Join(texts, ", "))
 		}
 		sort.Strings(texts)
 		r.line(layer, path+InOrder, "["+strings.Join(texts, ", ")+"]")

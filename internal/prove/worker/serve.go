@@ -41,6 +41,7 @@ const Mark = "HONE_PROVE_WORKER"
 const (
 	OpConfig byte = 'c'
 	OpBatch  byte = 'b'
+	OpForget byte = 'f' // counters that count as new again
 )
 
 // How a batch is run.
@@ -62,16 +63,24 @@ type Config struct {
 // A Seen is what became of a program.
 type Seen struct {
 	Status byte
-	Hashes []Hash   // in short
-	Cover  []uint32 // counters, times eight plus how often they counted, that are new
-	Lines  []Line   // in full
+	Hashes []Hash  // in short
+	Cover  []Count // counters that are new
+	Lines  []Line  // in full
 }
 
 // A Hash stands for all lines of a layer and a step.
 type Hash struct {
 	Step  int
 	Layer Layer
-	Sum   uint64
+	Sum   uint64 // of what masks leave
+	All   uint64 // of what they take as well, but for the order of lists; 0 is the same as Sum
+	Order uint64 // of lists whose order they take, in order; 0 is none
+}
+
+// A Count is that a counter counted: the counter, times eight plus how often.
+type Count struct {
+	Step    int // the number of steps when it may have been in any
+	Counter uint32
 }
 
 // maxFrame limits what one message can be.
@@ -150,6 +159,15 @@ func (s *server) serve(in io.Reader) {
 			wg.Wait()
 		case OpBatch:
 			s.batch(frame[1:])
+		case OpForget:
+			for b := frame[1:]; len(b) > 0; {
+				c, n := binary.Uvarint(b)
+				if n <= 0 {
+					return
+				}
+				s.forget(uint32(c))
+				b = b[n:]
+			}
 		default:
 			return
 		}
@@ -178,27 +196,50 @@ func (s *server) batch(b []byte) {
 		var seen Seen
 		s.started.Store(time.Now().UnixNano())
 		seen.Status = s.table.run(&p, full, s.printed, func(r *rendering) {
+			if len(s.table.masks) > 0 { // then it matters which step it was
+				seen.Cover = s.cover(seen.Cover, r.step)
+			}
 			if full {
 				seen.Lines = append(seen.Lines, r.lines...)
 				return
 			}
-			for i, sum := range r.hash {
-				if sum != 0 {
-					seen.Hashes = append(seen.Hashes, Hash{r.step, LayerPanic + Layer(i), sum})
-				}
-			}
+			seen.Hashes = r.hashes(seen.Hashes)
 		})
 		s.started.Store(0)
-		if seen.Status != Invalid { // what it came to was not reached
-			seen.Cover = s.cover()
+		seen.Cover = s.cover(seen.Cover, len(p.Steps))
+		if seen.Status == Invalid { // what it came to was not reached
+			for _, c := range seen.Cover {
+				s.forget(c.Counter)
+			}
+			seen.Cover = nil
 		}
 		s.answer(&seen, each)
 	}
 }
 
-// cover returns the counters that counted as they never did before.
-func (s *server) cover() []uint32 {
-	var out []uint32
+// hashes adds those of a step to list.
+func (r *rendering) hashes(list []Hash) []Hash {
+	for i, sum := range r.hash {
+		h := Hash{Step: r.step, Layer: LayerPanic + Layer(i), Sum: sum, All: r.all[i], Order: r.order[i]}
+		if h.All == sum {
+			h.All = 0
+		}
+		if h.Sum != 0 || h.All != 0 {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// forget makes a counter that counted so often new again.
+func (s *server) forget(c uint32) {
+	if i := int(c / 8); i < len(s.seen) {
+		s.seen[i] &^= 1 << (c % 8)
+	}
+}
+
+// cover adds the counters to list that by now count as they never did before.
+func (s *server) cover(list []Count, step int) []Count {
 	first := 0
 	for _, counters := range [][]byte{s.table.Cover, s.table.Away} {
 		for i, n := range counters {
@@ -209,12 +250,12 @@ func (s *server) cover() []uint32 {
 			bucket := min(bits.Len8(n)-1, 7)
 			if s.seen[i]&(1<<bucket) == 0 {
 				s.seen[i] |= 1 << bucket
-				out = append(out, uint32(i*8+bucket))
+				list = append(list, Count{step, uint32(i*8 + bucket)})
 			}
 		}
 		first += len(counters)
 	}
-	return out
+	return list
 }
 
 func (s *server) answer(seen *Seen, flush bool) {
@@ -320,10 +361,13 @@ func (s *Seen) append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(h.Step))
 		b = append(b, byte(h.Layer))
 		b = binary.LittleEndian.AppendUint64(b, h.Sum)
+		b = binary.AppendUvarint(b, h.All)
+		b = binary.AppendUvarint(b, h.Order)
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.Cover)))
 	for _, c := range s.Cover {
-		b = binary.AppendUvarint(b, uint64(c))
+		b = binary.AppendUvarint(b, uint64(c.Step))
+		b = binary.AppendUvarint(b, uint64(c.Counter))
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.Lines)))
 	for _, l := range s.Lines {
@@ -346,10 +390,11 @@ func DecodeSeen(b []byte) (*Seen, error) {
 		}
 		h.Sum = binary.LittleEndian.Uint64(d.b)
 		d.b = d.b[8:]
+		h.All, h.Order = d.uint(), d.uint()
 		s.Hashes = append(s.Hashes, h)
 	}
 	for range d.count() {
-		s.Cover = append(s.Cover, uint32(d.uint()))
+		s.Cover = append(s.Cover, Count{int(d.uint()), uint32(d.uint())})
 	}
 	for range d.count() {
 		s.Lines = append(s.Lines, Line{int(d.uint()), Layer(d.byte()), d.text(), d.text()})
