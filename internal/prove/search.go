@@ -32,6 +32,7 @@ type search struct {
 	covered   [2][]bool
 	away      [2][]bool         // of the package that this one is called for: the same
 	history   []*worker.Program // since the workers were started
+	again     int               // of these, programs that were run again only to see whether they vary
 	restarted time.Time         // when that was
 	unhurried bool              // what changed takes long
 	dirty     bool              // a difference was seen since then: what they hold may differ
@@ -70,7 +71,7 @@ const (
 func newSearch(s *surface, opt Options, files [2]*built) *search {
 	f := &search{
 		gen: newGen(s, opt.Seed), opt: opt, files: files, clock: clock{grace: mostGrace}, masks: make(map[string]int),
-		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), vary: newVary(),
+		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), vary: newVary(opt.Seed),
 	}
 	for i := range f.covered {
 		f.covered[i] = make([]bool, len(files[i].blocks)+1)
@@ -134,7 +135,7 @@ func (f *search) patience() time.Duration {
 // restart gives both sides fresh workers.
 func (f *search) restart(ctx context.Context) error {
 	f.stop()
-	f.history, f.dirty, f.restarted = nil, false, time.Now()
+	f.history, f.again, f.dirty, f.restarted = nil, 0, false, time.Now()
 	for i := range f.live {
 		p, err := start(ctx, f.files[i].file, f.config(f.limit()))
 		if err != nil {
@@ -172,7 +173,7 @@ func (f *search) rounds(ctx context.Context) error {
 	for {
 		t := turn()
 		if t == nil || f.over() || f.enough() {
-			return nil
+			return f.settle(ctx)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -315,7 +316,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		fresh := f.count(t, st, list[i], old, now, c)
 		if kind == "" {
 			if c.apart != nil {
-				veiled = f.veil(veiled, list[i], old, now, c.apart)
+				veiled = f.veil(veiled, list[i], old, now, c.apart, c.taking)
 			}
 			if old.Status == worker.Done && (fresh > 0 || i < seeds) && len(st.agreed) < agreedPrograms && !f.refusesIn(list[i]) {
 				st.agreed = append(st.agreed, agreed{list[i], i < seeds})
@@ -348,7 +349,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		found, err := f.examine(ctx, t, list[i], before, old.Status != now.Status)
 		if name := f.lastName(list[i]); found == nil && err == nil && lessons == f.lessons && !slices.Contains(c.taking, true) && f.vain[name] < mostVain {
 			f.vain[name]++
-			found, err = f.sure(ctx, t, list[i]) // the new version may vary where the old one does not
+			found, err = f.suspects(ctx, t, list[i]) // the new version may vary where the old one does not
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -391,7 +392,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		return f.restart(ctx)
 	}
 	// What depends on all that went before can only be shown when that is little; but a start takes as long as many quick calls.
-	if n := len(f.history); n > 512 && (f.opt.Executions > 0 || n > mostHistory || time.Since(f.restarted) > longHistory) {
+	if n := len(f.history) - f.again; n > 512 && (f.opt.Executions > 0 || n > mostHistory || time.Since(f.restarted) > longHistory) {
 		return f.restart(ctx)
 	}
 	return nil

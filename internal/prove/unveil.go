@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ type veil struct {
 	p        *worker.Program
 	old, now *worker.Seen
 	apart    []apart
+	kind     stir
 }
 
 // How often a program is called again until a difference that masks hide is believed.
@@ -32,43 +34,110 @@ const (
 	sureCalls     = 16 // so many times in each
 
 	mostVain = 3 // differences of a function that did not show again, which are looked into like this
+
+	veilShare = 10 // one part of so many of the time may go for all of that, until no more calls are made up
+	mostStirs = 20 // calls of a function that varied each time; of later ones, fewer and fewer are made again
 )
 
+// A stir is a kind of calls with hidden differences: of a function, by number, that takes what varies or does not.
+type stir struct {
+	fn     int
+	taking bool
+}
+
+// A suspect is a program of which it is to be found out whether its versions differ, when there is time again.
+type suspect struct {
+	t *target
+	p *worker.Program
+}
+
+// mayLook reports whether there is time to look into what masks hide. Calls of which it is not known stay uncounted, or are a doubt: see weigh.
+func (f *search) mayLook() bool {
+	return f.opt.Executions > 0 || f.looked <= (f.opt.Time-time.Until(f.end))/veilShare
+}
+
+// suspects has sure look into a program now, or else when no more calls are made up.
+func (f *search) suspects(ctx context.Context, t *target, p *worker.Program) (*finding, error) {
+	if !f.mayLook() {
+		if name := f.lastName(p); f.later[name].p == nil {
+			f.later[name] = suspect{t, p}
+		}
+		return nil, nil
+	}
+	began := time.Now()
+	defer func() { f.looked += time.Since(began) }()
+	return f.sure(ctx, t, p)
+}
+
+// settle looks into the suspects that are left, and notes those for which there is no time.
+func (f *search) settle(ctx context.Context) error {
+	if !f.foundAt.IsZero() { // the change is a different one anyway
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.later)) {
+		s := f.later[name]
+		if ctx.Err() == nil {
+			if _, err := f.sure(ctx, s.t, s.p); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			f.leaveOpen(s.p)
+		}
+	}
+	return nil
+}
+
 // veil adds a program to list, if code that changed may run where the versions differ.
-func (f *search) veil(list []veil, p *worker.Program, old, now *worker.Seen, how []apart) []veil {
+func (f *search) veil(list []veil, p *worker.Program, old, now *worker.Seen, how []apart, taking []bool) []veil {
 	how = slices.Clone(how)
+	first := -1
 	for i := range how {
 		if !f.touches(f.entries[p.Steps[i].Func]) {
 			how[i] = 0
 		}
+		if first < 0 && how[i] != 0 {
+			first = i
+		}
 	}
-	if !slices.ContainsFunc(how, func(a apart) bool { return a != 0 }) {
+	if first < 0 {
 		return list
 	}
-	return append(list, veil{p, old, now, how})
+	kind := stir{p.Steps[first].Func, taking[first]}
+	if n := f.stirs[kind]; n > mostStirs && f.pick.IntN(n) >= mostStirs {
+		return list
+	}
+	return append(list, veil{p, old, now, how, kind})
 }
 
 // unveil looks for differences in programs that masks hide, and reports whether there is a grave one.
 func (f *search) unveil(ctx context.Context, t *target, list []veil) (grave bool, err error) {
-	list = f.still(ctx, list, 1)
-	if len(list) > mostVeils {
-		f.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		list = list[:mostVeils]
+	if len(list) == 0 || !f.mayLook() {
+		return false, nil
 	}
 	began := time.Now()
+	list = f.still(ctx, list, 1)
+	if len(list) > mostVeils {
+		f.pick.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		list = list[:mostVeils]
+	}
 	for range 3 {
 		if list = f.still(ctx, list, veilCalls/3); time.Since(began) > veilTime && f.opt.Executions == 0 {
 			break
 		}
 	}
+	f.looked += time.Since(began)
 	for _, v := range list {
 		step := slices.IndexFunc(v.apart, func(a apart) bool { return a != 0 })
 		name := f.entries[v.p.Steps[step].Func].name
-		if n := f.veils[name]; n >= 3 && f.rng.IntN(4*n) != 0 || f.over() && !f.foundAt.IsZero() {
+		if n := f.veils[name]; n >= 3 && f.pick.IntN(4*n) != 0 || f.over() && !f.foundAt.IsZero() {
 			continue
 		}
-		d, err := f.sure(ctx, t, v.p)
+		d, err := f.suspects(ctx, t, v.p)
 		if err != nil {
+			if ctx.Err() != nil {
+				f.leaveOpen(v.p)
+			}
 			return grave, err
 		}
 		if d == nil {
@@ -94,6 +163,7 @@ func (f *search) still(ctx context.Context, list []veil, times int) (out []veil)
 	}
 	seen := f.both(ctx, programs)
 	f.history = append(f.history, programs...)
+	f.again += len(programs)
 	for side := range seen {
 		for _, s := range seen[side] {
 			f.forget(side, s.Cover) // the next program that comes there says so
@@ -115,7 +185,10 @@ func (f *search) still(ctx context.Context, list []veil, times int) (out []veil)
 			}
 		}
 		if slices.ContainsFunc(left, func(a apart) bool { return a != 0 }) {
-			out = append(out, veil{v.p, v.old, v.now, left})
+			v.apart = left
+			out = append(out, v)
+		} else {
+			f.stirs[v.kind]++
 		}
 	}
 	return out

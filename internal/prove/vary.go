@@ -2,8 +2,10 @@ package prove
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
@@ -33,11 +35,17 @@ type vary struct {
 	lessons   int             // how often masks were raised
 	vain      map[string]int  // how many differences of a function did not show again
 	wavers    []string        // functions that vary in the new version alone
+
+	stirs  map[stir]int       // how often a hidden difference was none, since the old version did not answer twice the same
+	later  map[string]suspect // by function: see settle
+	looked time.Duration      // how long hidden differences were looked into
+	pick   *rand.Rand         // of those to look into; it is not that of the calls, so that what varies does not change which are made
 }
 
-func newVary() vary {
+func newVary(seed uint64) vary {
 	return vary{masked: make(map[string]bool), byItself: make(map[string]bool), sources: make(map[int]bool), unseen: make(map[int]bool), matters: make(map[int]bool),
-		confirmed: make(map[string]bool), veils: make(map[string]int), vain: make(map[string]int), settled: make(map[int]int), taken: make(map[int]int)}
+		confirmed: make(map[string]bool), veils: make(map[string]int), vain: make(map[string]int), settled: make(map[int]int), taken: make(map[int]int),
+		stirs: make(map[stir]int), later: make(map[string]suspect), pick: rand.New(rand.NewPCG(seed, 1))}
 }
 
 // A varying is a part of what a function does that is not compared.

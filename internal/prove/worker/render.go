@@ -100,9 +100,15 @@ func (r *rendering) line(layer Layer, path, text string) {
 	layer = max(layer, r.least)
 	if masks := r.run.table.masks; len(masks) > 0 && r.fn != "" {
 		mask := masks[MaskKey(r.fn, path)]
-		// Whether memory is shared cannot be said of what varies by itself.
-		if !r.full && (mask == 0 || !(&Line{Path: path}).Shares()) {
-			add(&r.all[layer-LayerPanic], path, text)
+		switch all := &r.all[layer-LayerPanic]; {
+		case r.full:
+		case mask == 0: // both are the same
+			sum := hashOf(path, text)
+			add(all, sum)
+			add(&r.hash[layer-LayerPanic], sum)
+			return
+		case !(&Line{Path: path}).Shares(): // whether memory is shared cannot be said of what varies by itself
+			add(all, hashOf(path, text))
 		}
 		switch mask {
 		case MaskAll:
@@ -121,16 +127,28 @@ func (r *rendering) line(layer Layer, path, text string) {
 		r.lines = append(r.lines, Line{r.step, layer, path, text})
 		return
 	}
-	add(&r.hash[layer-LayerPanic], path, text)
+	add(&r.hash[layer-LayerPanic], hashOf(path, text))
 }
 
-// add adds a line to the hash of those before.
-func add(hash *uint64, path, text string) {
-	h := fnv.New64a()
-	io.WriteString(h, path)
-	io.WriteString(h, "\x00")
-	io.WriteString(h, text)
-	*hash = *hash*1099511628211 + h.Sum64()
+// add adds the hash of a line to that of those before.
+func add(hash *uint64, line uint64) { *hash = *hash*fnvPrime + line }
+
+const (
+	fnvStart = 14695981039346656037
+	fnvPrime = 1099511628211
+)
+
+// hashOf returns the hash of a line, as package hash/fnv does, which would copy both texts.
+func hashOf(path, text string) uint64 {
+	h := uint64(fnvStart)
+	for i := range len(path) {
+		h = (h ^ uint64(path[i])) * fnvPrime
+	}
+	h *= fnvPrime // a zero byte
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * fnvPrime
+	}
+	return h
 }
 
 // text is all that was rendered, in full.
@@ -370,7 +388,7 @@ func (r *rendering) list(path string, layer Layer, v reflect.Value, depth int) {
 		}
 		if !r.full {
 			// The texts say where a value is that was seen before by a number, which goes by the order.
-			add(&r.order[max(layer, r.least)-LayerPanic], path, strings.Join(texts, ", "))
+			add(&r.order[max(layer, r.least)-LayerPanic], hashOf(path, strings.Join(texts, ", ")))
 		}
 		sort.Strings(texts)
 		r.line(layer, path+InOrder, "["+strings.Join(texts, ", ")+"]")
