@@ -106,8 +106,11 @@ func TestWhatVariesHidesNoDifference(t *testing.T) {
 		{"numbers that are the same in each process", "fixed.Intn(int(sides)+1)", "fixed.Intn(int(sides)+2)", "Fixed"},
 		{"what is added to what varies", "int(n) / 2", "int(n+1) / 2", "Bonus"},
 	}
-	for _, tt := range tests {
+	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if i > 0 {
+				testrun.Nightly(t, "another way to vary, in another pair of versions")
+			}
 			if strings.Count(idOld, tt.was) != 1 {
 				t.Fatalf("%q is not there once", tt.was)
 			}
@@ -144,9 +147,16 @@ func TestWhatVariesIsNoDifference(t *testing.T) {
 		{"the constructor", []string{"	rand.Read(id[:])\n	return id", "	io.ReadFull(rand.Reader, id[:])\n	return id"}, "of New"},
 		{"numbers that are others in each process", []string{"dice.Intn(int(sides)+1)", "dice.Intn(1+int(sides))"}, "of Roll"},
 	}
-	for _, tt := range tests {
+	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for seed := range uint64(3) {
+			seeds := uint64(1)
+			if i > 0 {
+				testrun.Nightly(t, "another way to vary, in another pair of versions")
+			}
+			if testrun.InNightly() {
+				seeds = 3
+			}
+			for seed := range seeds {
 				p, grave := alarmsOf(t, idOld, strings.NewReplacer(tt.replace...).Replace(idOld), Options{Executions: 6000, Seed: seed})
 				switch {
 				case len(grave) > 0:
@@ -163,7 +173,7 @@ func TestWhatVariesIsNoDifference(t *testing.T) {
 
 // A version that varies where the old one does not is not proven, however seldom that shows.
 func TestWhatVariesInTheNewVersionAlone(t *testing.T) {
-	testrun.Live(t, "builds and calls a pair of versions")
+	testrun.Nightly(t, "calls a pair of versions thousands of times, and what varies in many processes")
 	const old = `package one
 
 import "math/rand"
