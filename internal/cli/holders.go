@@ -57,7 +57,7 @@ func holdersCommand(v *view.View, sys *System) *cobra.Command {
 	var opt heap.Options
 	flags := cmd.Flags()
 	queryFlags(flags, &q, keysOf(v))
-	flags.DurationVar(&opt.MaxPause, "max-pause", 250*time.Millisecond, "do not read a process that would stand still for longer than `TIME`")
+	flags.DurationVar(&opt.MaxPause, "max-pause", 250*time.Millisecond, "do not fork a process that would stand still for longer than `TIME`, by an estimate")
 	flags.BoolVar(&opt.Stop, "stop", false, "stop the process while its memory is read, if it cannot be forked")
 	o := sourceFlags(cmd)
 	completions(cmd)

@@ -32,7 +32,7 @@ const callLimit = 10 * time.Second
 // crash, and most often the child went on as a second process of the program.
 //
 // If hone is killed by force, a dead child may stay, of which the process does not know. The next call takes it away. Signals that can be caught are put off.
-func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(target int, threads []thread, released func()) error) (pause time.Duration, err error) {
+func forked(ctx context.Context, exe *os.File, bias uint64, pid int, limit PauseError, read func(target int, threads []thread, released func()) error) (pause time.Duration, err error) {
 	code, err := findCode(exe)
 	if err != nil {
 		return 0, err
@@ -44,7 +44,7 @@ func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(t
 	ctx, stop := deferSignals(ctx)
 	defer stop()
 	err = onThread(func() error {
-		h, err := holdAll(ctx, pid)
+		h, err := holdAll(ctx, pid, min(stopLimit, limit.Max))
 		if err != nil {
 			return err
 		}
@@ -68,6 +68,10 @@ func forked(ctx context.Context, exe *os.File, bias uint64, pid int, read func(t
 		}
 		for _, zombie := range leftChildren(pid) {
 			_ = t.reap(pid, zombie, code)
+		}
+		if spent := time.Since(h.since); spent+limit.Expected > limit.Max { // to stop so many threads has taken long
+			limit.Expected += spent
+			return &limit
 		}
 		if child, err = t.fork(pid, code); err != nil {
 			return err

@@ -2,12 +2,14 @@ package heap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +102,40 @@ func TestKilled(t *testing.T) {
 	checkUndisturbed(t, pid)
 }
 
+// TestStoppingCounts has a process that may not stand still for longer than the fork takes: to stop it takes time, too.
+func TestStoppingCounts(t *testing.T) {
+	testrun.Live(t, "it stops a process")
+	pid, _ := startPlanted(t, build(t, "planted", "", nil))
+	read(t, pid, Options{}) // where that is not allowed, the test ends here
+	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exe.Close()
+	_, err = forked(t.Context(), exe, 0, pid, PauseError{Expected: time.Hour, Max: time.Hour}, func(int, []thread, func()) error {
+		t.Error("it was forked")
+		return nil
+	})
+	if late := new(PauseError); !errors.As(err, &late) || late.Expected <= time.Hour {
+		t.Errorf("got %v", err)
+	}
+	checkUndisturbed(t, pid)
+	// Another hone that holds it is told from a debugger.
+	_ = onThread(func() error {
+		h, err := holdAll(t.Context(), pid, stopLimit)
+		if err != nil {
+			t.Error(err)
+			return err
+		}
+		defer h.release()
+		if err := refused(pid, unix.EPERM); !strings.Contains(err.Error(), "is another hone") {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	})
+	checkUndisturbed(t, pid)
+}
+
 // TestHolderEnds has what holds a process end at each step of a fork, as when hone is killed by force: the process goes on, and the fork does not. Each thread is tried.
 func TestHolderEnds(t *testing.T) {
 	testrun.Live(t, "it stops a process at each step of a fork")
@@ -127,7 +163,7 @@ func TestHolderEnds(t *testing.T) {
 				if ends = unix.Gettid() != os.Getpid(); !ends {
 					return nil // the first thread of a Go program never ends, but is not used again
 				}
-				h, err := holdAll(t.Context(), pid)
+				h, err := holdAll(t.Context(), pid, stopLimit)
 				if err != nil || i >= len(h.threads) {
 					return err
 				}

@@ -19,7 +19,7 @@ import (
 // Options say how to read a heap. The zero Options suit most programs.
 type Options struct {
 	Binary   string        // the program with its debug data, if the one that runs has none; it is built from the same source with the same flags, but without -s and -w
-	MaxPause time.Duration // how long the program may stand still, by an estimate; 0 means 250ms
+	MaxPause time.Duration // how long the program may stand still: what has passed until it is forked, and an estimate for that; 0 means 250ms
 	Stop     bool          // let the program stand still until its heap is read, and do not fork it
 }
 

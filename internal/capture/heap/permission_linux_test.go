@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/testrun"
 )
@@ -29,12 +30,24 @@ func TestRefused(t *testing.T) {
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
+	unseen := exec.Command(sleep, "0") // nobody has asked how it ended
+	if err := unseen.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unseen.Wait() }()
+	for {
+		if st, err := os.ReadFile("/proc/" + strconv.Itoa(unseen.Process.Pid) + "/stat"); err != nil || strings.Contains(string(st), ") Z ") {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	tests := []struct {
 		name string
 		pid  int
 		want string
 	}{
 		{"hone itself", os.Getpid(), "it is this process"},
+		{"one that has ended, and is still listed", unseen.Process.Pid, "it has ended"},
 		{"one that has ended", ended.Process.Pid, "no such process"},
 		{"not a Go program", other.Process.Pid, "it is not a Go program"},
 		{"no process", 1 << 30, "no such process"},

@@ -33,8 +33,11 @@ func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, erro
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	exe, err := os.Open(dir + "exe") // the file that runs, also if another one has its name by now
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(dir); err == nil {
-			return nil, errors.New("it is a thread of the kernel, or has ended")
+		if st, err := os.ReadFile(dir + "status"); err == nil {
+			if bytes.Contains(st, []byte("\nState:\tZ")) {
+				return nil, errors.New("it has ended")
+			}
+			return nil, errors.New("it is a thread of the kernel")
 		}
 		return nil, errors.New("no such process")
 	}
@@ -82,13 +85,14 @@ func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, erro
 	if o.Stop {
 		pause, err = stopped(ctx, pid, read)
 	} else {
-		if expected := time.Duration(float64(resident) / (1 << 30) * float64(pausePerGB)); expected > o.MaxPause {
-			return nil, &PauseError{expected, o.MaxPause, resident}
+		limit := PauseError{Expected: leastPause + time.Duration(float64(resident)/(1<<30)*float64(pausePerGB)), Max: o.MaxPause, Resident: resident}
+		if limit.Expected > limit.Max {
+			return nil, &limit
 		}
 		if err := mayFork(dir, resident); err != nil {
 			return nil, err
 		}
-		pause, err = forked(ctx, exe, p.bias, pid, read)
+		pause, err = forked(ctx, exe, p.bias, pid, limit, read)
 	}
 	if err != nil {
 		return nil, err
@@ -101,8 +105,11 @@ func readProcess(ctx context.Context, pid int, o Options) (*heapgraph.Heap, erro
 	return h, nil
 }
 
-// pausePerGB is how long it takes to fork a process with 1 GB in memory, as measured.
-const pausePerGB = 30 * time.Millisecond
+// What it takes to fork a process, and each GB in its memory, as measured. Where other programs want all cores, it may be ten times as much.
+const (
+	leastPause = time.Millisecond
+	pausePerGB = 30 * time.Millisecond
+)
 
 // errPermission names the way out.
 func errPermission(pid int) error {

@@ -53,8 +53,8 @@ func onThread(f func() error) error {
 	return <-done
 }
 
-// holdAll stops all threads of a process.
-func holdAll(ctx context.Context, pid int) (h *hold, err error) {
+// holdAll stops all threads of a process, and gives up after a time.
+func holdAll(ctx context.Context, pid int, limit time.Duration) (h *hold, err error) {
 	h = &hold{pid: pid, since: time.Now()}
 	defer func() {
 		if err != nil {
@@ -62,7 +62,7 @@ func holdAll(ctx context.Context, pid int) (h *hold, err error) {
 		}
 	}()
 	known := map[int]bool{}
-	deadline := h.since.Add(stopLimit)
+	deadline := h.since.Add(limit)
 	for {
 		tids, err := threadsOf(pid)
 		if err != nil {
@@ -112,6 +112,11 @@ func refused(pid int, err error) error {
 		return fmt.Errorf("stopping it: %w", err)
 	}
 	if m, err := status(fmt.Sprintf("/proc/%d/", pid)); err == nil && m["TracerPid"] != 0 {
+		ours, errOurs := os.Stat("/proc/self/exe")
+		theirs, errTheirs := os.Stat(fmt.Sprintf("/proc/%d/exe", m["TracerPid"]))
+		if errOurs == nil && errTheirs == nil && os.SameFile(ours, theirs) {
+			return fmt.Errorf("process %d is another hone, which reads it: try again when that has ended", m["TracerPid"])
+		}
 		return fmt.Errorf("process %d traces it already (a debugger or strace): end that first", m["TracerPid"])
 	}
 	return errPermission(pid)
@@ -146,7 +151,7 @@ func (t *heldThread) wait(ctx context.Context, deadline time.Time) (bool, error)
 	return true, nil
 }
 
-var errStuck = fmt.Errorf("a thread of it did not stop within %v, as one that waits for a disk", stopLimit)
+var errStuck = errors.New("a thread of it did not stop in time; one that waits for a disk cannot")
 
 // waitFor waits for a thread to stop or end, but not for long: the kernel may not be able to stop it.
 func waitFor(ctx context.Context, tid int, deadline time.Time) (unix.WaitStatus, error) {
@@ -212,7 +217,7 @@ func (h *hold) registers() ([]thread, error) {
 // stopped calls read while the process stands still.
 func stopped(ctx context.Context, pid int, read func(target int, threads []thread, released func()) error) (pause time.Duration, err error) {
 	err = onThread(func() error {
-		h, err := holdAll(ctx, pid)
+		h, err := holdAll(ctx, pid, stopLimit)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,6 @@ func threadOf(id int, r *unix.PtraceRegs) thread {
 }
 
 // forked is for amd64 alone, until somebody has tried it elsewhere.
-func forked(context.Context, *os.File, uint64, int, func(int, []thread, func()) error) (time.Duration, error) {
+func forked(context.Context, *os.File, uint64, int, PauseError, func(int, []thread, func()) error) (time.Duration, error) {
 	return 0, fmt.Errorf("%w: hone knows how on amd64 only", ErrNoFork)
 }
