@@ -205,7 +205,10 @@ func (h *holding) gather() {
 			large[object]++
 		}
 	}
-	for _, k := range slices.Collect(maps.Keys(h.rows)) {
+	byName := func(a, b heldKey) int {
+		return cmp.Or(cmp.Compare(a.holder, b.holder), cmp.Compare(a.object, b.object), cmp.Compare(a.field, b.field))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(h.rows), byName) {
 		if k.object == "" {
 			continue
 		}
@@ -307,8 +310,8 @@ func (s *heldStep) most(less func(a, b *heldStep) bool) *heldStep {
 		if less(best, at) {
 			best = at
 		}
-		for _, next := range at.below {
-			todo = append(todo, next)
+		for _, f := range slices.Sorted(maps.Keys(at.below)) { // where two are alike, each run chooses the same
+			todo = append(todo, at.below[f])
 		}
 	}
 	return best

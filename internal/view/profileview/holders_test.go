@@ -161,6 +161,35 @@ func TestHoldersShared(t *testing.T) {
 	}
 }
 
+// TestHoldersTie has two ways that lead to as much. Each report tells the same one.
+func TestHoldersTie(t *testing.T) {
+	var m heapgraphtest.Maker
+	conn := m.Object("main.conn", 64)
+	for _, f := range []string{".bufr", ".bufw"} {
+		buffer := m.Object("main.buffer", 32)
+		m.Point(conn, f, buffer)
+		m.Point(buffer, ".body", m.Object("[]uint8", 4096))
+	}
+	m.Global("main.client", "/src/main.go", 5, conn)
+	p, _, err := heapgraph.Profile(m.Done())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, _, err := recording.Made("client", &recording.Manifest{}, map[string]*profile.Profile{recording.Held: p}).Pick("", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := ""
+	for range 50 {
+		h := holdersOf(t, query.Query{Min: -1}, rec)
+		if got := fmt.Sprint(h.Rows[0].Way); first == "" {
+			first = got
+		} else if got != first {
+			t.Fatalf("the way is %s, and then %s", first, got)
+		}
+	}
+}
+
 // tableOf returns the table of a report as it is printed.
 func tableOf(r report.Report) string {
 	var b strings.Builder
