@@ -228,7 +228,12 @@ func (p *page) back() {
 func (p *page) wait(cond string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if eval[bool](p, cond) {
+		p.enter()
+		is, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](cond, chromedp.EvalAwaitPromise))
+		if err != nil && !strings.Contains(err.Error(), "navigated or closed") { // a page that is about to come has no answer yet
+			p.t.Fatalf("%s: %v", cond, err)
+		}
+		if is {
 			return
 		}
 	}
