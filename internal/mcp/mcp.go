@@ -85,7 +85,7 @@ const (
 	longRun  = 30 * time.Minute
 )
 
-// call runs a tool. It passes the lines that say how it goes to tell, if that is not nil.
+// call runs a tool. It passes the lines that say how it goes to tell, if that is not nil, one at a time and none after it returns.
 func (s *server) call(ctx context.Context, t *tool, input json.RawMessage, tell func(line string)) reply {
 	c, err := t.read(s, input)
 	if err != nil {
@@ -98,6 +98,8 @@ func (s *server) call(ctx context.Context, t *tool, input json.RawMessage, tell 
 	if t.runs {
 		limit, turn = longRun, s.alone
 	}
+	teller := newTeller(tell, "waiting for another call to end")
+	defer teller.end()
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
@@ -110,7 +112,8 @@ func (s *server) call(ctx context.Context, t *tool, input json.RawMessage, tell 
 	for _, n := range c.notes {
 		fmt.Fprintln(said, n)
 	}
-	lines := &lines{to: said, tell: tell}
+	teller.now("running " + t.name)
+	lines := &lines{to: said, tell: teller.line}
 	code, err := s.Run(ctx, c.args, out, lines)
 	lines.end()
 	if err != nil {

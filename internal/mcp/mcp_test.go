@@ -643,6 +643,7 @@ func TestRows(t *testing.T) {
 		want, note string
 	}{
 		{5, "--limit=5", ""}, {1000, "--limit=1000", ""}, {1001, "--limit=1000", "limit 1001 is not possible here"},
+		{json.RawMessage("5.0"), "--limit=5", ""}, {json.RawMessage("5e1"), "--limit=50", ""},
 		{0, "--limit=1000", "limit 0 is"}, {-1, "--limit=1000", "limit -1 is"}, {"all", "--limit=1000", "limit all is"},
 	} {
 		text, _, failed := ask(t, c, "top", map[string]any{"ref": "cpu.pprof", "limit": test.limit})
@@ -650,7 +651,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("limit %v: %v %s", test.limit, r.args, text)
 		}
 	}
-	for _, wrong := range []any{-2, "many", 1.5} {
+	for _, wrong := range []any{-2, "many", 1.5, json.RawMessage("5e300"), json.RawMessage("1e999")} {
 		if text, _, failed := ask(t, c, "top", map[string]any{"ref": "cpu.pprof", "limit": wrong}); !failed || !strings.Contains(text, "want a number from 1 to 1000") {
 			t.Errorf("limit %v: %s", wrong, text)
 		}

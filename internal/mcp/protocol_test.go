@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // waits is a hone that does nothing until it is told to stop.
@@ -185,6 +187,62 @@ func TestManyCalls(t *testing.T) {
 		p.in.Close()
 		if got := p.next(); got != "ended" {
 			t.Errorf("a canceled call is answered with %s", got)
+		}
+		end()
+	})
+}
+
+// A caller hears of its calls every 15 seconds, while they wait for each other and while a program has standard error, and nothing after the answer.
+func TestSilence(t *testing.T) {
+	work := folder(t)
+	synctest.Test(t, func(t *testing.T) {
+		p, end := serving(t, t.Context(), Options{Folder: work, Run: func(_ context.Context, args []string, _, said io.Writer) (int, error) {
+			if args[0] == "record" {
+				io.WriteString(said, Progress+"hone: building ./codec… (0s)\n")
+			}
+			time.Sleep(40 * time.Second)
+			return 0, nil
+		}})
+		begin(p, "2025-11-25")
+		p.send(request("1", "tools/call", `{"name":"record","arguments":{"test":"./codec"},"_meta":{"progressToken":"r"}}`))
+		synctest.Wait()
+		p.send(request("2", "tools/call", `{"name":"race","_meta":{"progressToken":2}}`))
+		time.Sleep(10 * time.Minute)
+		p.in.Close()
+		var told []string
+		for line := p.next(); line != "ended"; line = p.next() {
+			var m struct {
+				ID     json.RawMessage
+				Params struct {
+					Token    any `json:"progressToken"`
+					Progress int
+					Message  string
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			if m.ID != nil {
+				told = append(told, "answer "+string(m.ID))
+				continue
+			}
+			told = append(told, fmt.Sprint(m.Params.Token, " ", m.Params.Progress, " ", m.Params.Message))
+		}
+		want := []string{
+			"r 1 hone: building ./codec… (0s)",
+			"r 2 hone: running record… (15s)", "2 1 hone: waiting for another call to end… (15s)",
+			"r 3 hone: running record… (30s)", "2 2 hone: waiting for another call to end… (30s)",
+			"answer 1",
+			"2 3 hone: running race… (45s)", "2 4 hone: running race… (60s)", "2 5 hone: running race… (75s)",
+			"answer 2",
+		}
+		// What happens at the same moment comes in any order.
+		slices.Sort(told[1:3])
+		slices.Sort(told[3:5])
+		slices.Sort(want[1:3])
+		slices.Sort(want[3:5])
+		if !slices.Equal(told, want) {
+			t.Errorf("told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
 		}
 		end()
 	})

@@ -107,7 +107,7 @@ const Made = "\x1d"
 // lines tells what comes on standard error line by line, as far as mostTold, and passes on what belongs to the answer.
 type lines struct {
 	to   io.Writer
-	tell func(line string) // nil is nobody
+	tell func(line string)
 
 	line []byte // that has not ended
 	told int
@@ -143,7 +143,7 @@ func (l *lines) pass(line []byte, end string) {
 	if !progress {
 		io.WriteString(l.to, text+end)
 	}
-	if l.told += len(text); l.tell != nil && end != "" && l.told <= mostTold {
+	if l.told += len(text); end != "" && l.told <= mostTold {
 		l.tell(render.Message(text))
 	}
 }

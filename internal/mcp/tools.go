@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,7 +215,7 @@ func (in *input) values(v any) ([]string, error) {
 		}
 	case json.Number:
 		if in.is != yes {
-			return []string{v.String()}, nil
+			return []string{in.digits(v)}, nil
 		}
 	case string:
 		if in.is != yes {
@@ -242,6 +243,15 @@ func (in *input) values(v any) ([]string, error) {
 		want = "true or false"
 	}
 	return nil, errors.New("want " + want)
+}
+
+// digits returns a number as it goes into the command line. JSON Schema takes 5.0 and 5e0 for integers, too.
+func (in *input) digits(n json.Number) string {
+	const exact = 1 << 53 // all integers below are float64 values
+	if f, err := n.Float64(); (in.is == number || in.is == rows) && err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+		return strconv.FormatInt(int64(f), 10)
+	}
+	return n.String()
 }
 
 // check returns a value as it goes into the command line.
