@@ -35,17 +35,53 @@ func addCompletion(root *cobra.Command) {
 		c.Args = cobra.ArbitraryArgs
 		for _, shell := range c.Commands() {
 			if generate := shell.RunE; shell.Name() == "bash" && generate != nil {
+				shell.Long = strings.NewReplacer(bashPackage, "", bashFile, bashStart).Replace(shell.Long)
 				shell.RunE = func(cmd *cobra.Command, args []string) error {
 					if err := generate(cmd, args); err != nil {
 						return err
 					}
-					_, err := io.WriteString(cmd.OutOrStdout(), bashRefs)
+					_, err := io.WriteString(cmd.OutOrStdout(), bashWords+bashRefs)
 					return err
 				}
 			}
 		}
 	}
 }
+
+// Parts of cobra's help for bash: bashWords makes the first untrue, and only the package bash-completion reads the files that the second is about.
+const (
+	bashPackage = `This script depends on the 'bash-completion' package.
+If it is not installed already, you can install it via your OS's package manager.
+
+`
+	bashFile  = "To load completions for every new session, execute once:\n"
+	bashStart = "To load completions for every new session, write that line into ~/.bashrc.\n\nWith the package bash-completion, you can write a file instead:\n"
+)
+
+// bashWords replaces a function of cobra's script where the package bash-completion is missing: it sets words, the command line without the cuts that bash
+// makes at = and :, the word before the cursor, and the one before that.
+const bashWords = `
+declare -F _get_comp_words_by_ref >/dev/null || __hone_init_completion() {
+	local line="$COMP_LINE" after="${COMP_LINE:$COMP_POINT}" i word rest
+	COMPREPLY=() words=()
+	for ((i = 0; i <= COMP_CWORD; i++)); do
+		word="${COMP_WORDS[i]}"
+		rest="${line#"${line%%[![:space:]]*}"}"
+		if ((i > 1)) && [[ $rest == "$line" && ($word == [=:]* || ${COMP_WORDS[i-1]} == *[=:]) ]]; then
+			words[${#words[@]}-1]+="$word"
+		else
+			words+=("$word")
+		fi
+		line="${rest#"$word"}"
+	done
+	cword=$((${#words[@]} - 1))
+	((cword > 0)) || return
+	after="${after%"$line"}"
+	words[cword]="${words[cword]%"$after"}"
+	cur="${words[cword]}"
+	prev="${words[cword-1]}"
+}
+`
 
 // bashRefs completes store refs in bash. Bash splits words at : = and @, and replaces only the part after the last of them.
 const bashRefs = `
