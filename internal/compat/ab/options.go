@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -62,6 +63,27 @@ type options struct {
 
 // letters are the options; those with a colon have an argument.
 const letters = "n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:"
+
+// Flags returns the options, described as in the usage.
+func Flags() *flag.FlagSet {
+	about := map[byte]string{}
+	for line := range strings.Lines(usage) {
+		if rest, ok := strings.CutPrefix(line, "    -"); ok && strings.IndexByte(letters, rest[0]) >= 0 {
+			about[rest[0]] = strings.TrimSpace(rest[len("n requests     "):])
+		}
+	}
+	fs := flag.NewFlagSet("ab", flag.ContinueOnError)
+	for i := range len(letters) {
+		switch c := letters[i]; {
+		case c == ':':
+		case i+1 < len(letters) && letters[i+1] == ':':
+			fs.String(string(c), "", about[c])
+		default:
+			fs.Bool(string(c), false, about[c])
+		}
+	}
+	return fs
+}
 
 // parse reads a command line as apr_getopt does: letters may stand together, an argument may follow at once, and options
 // end at the first word that is none. When there is nothing to run it returns nil and the exit code.

@@ -55,18 +55,30 @@ benchcmp will also compare memory allocations.
 `
 )
 
+// choices are the flags.
+type choices struct{ changed, mag, best bool }
+
+// Flags returns the flags of the command.
+func Flags() *flag.FlagSet { return new(choices).flags() }
+
+func (c *choices) flags() *flag.FlagSet {
+	fs := flag.NewFlagSet("benchcmp", flag.ContinueOnError)
+	fs.BoolVar(&c.changed, "changed", false, "show only benchmarks that have changed")
+	fs.BoolVar(&c.mag, "mag", false, "sort benchmarks by magnitude of change")
+	fs.BoolVar(&c.best, "best", false, "compare best times from old and new")
+	return fs
+}
+
 func run(sys System, args []string) error {
 	fmt.Fprint(sys.Err, deprecated)
-	fs := flag.NewFlagSet("benchcmp", flag.ContinueOnError)
+	var c choices
+	fs := c.flags()
 	fs.SetOutput(sys.Err)
 	fs.Usage = func() {
 		fmt.Fprint(sys.Err, usageHead)
 		fs.PrintDefaults()
 		fmt.Fprint(sys.Err, usageFoot)
 	}
-	changed := fs.Bool("changed", false, "show only benchmarks that have changed")
-	mag := fs.Bool("mag", false, "sort benchmarks by magnitude of change")
-	best := fs.Bool("best", false, "compare best times from old and new")
 	if err := fs.Parse(args); err != nil {
 		return errUsage // also when it was asked for: in the original, usage exits
 	}
@@ -74,11 +86,11 @@ func run(sys System, args []string) error {
 		fs.Usage()
 		return errUsage
 	}
-	old, err := readFile(fs.Arg(0), *best)
+	old, err := readFile(fs.Arg(0), c.best)
 	if err != nil {
 		return err
 	}
-	now, err := readFile(fs.Arg(1), *best)
+	now, err := readFile(fs.Arg(1), c.best)
 	if err != nil {
 		return err
 	}
@@ -86,7 +98,7 @@ func run(sys System, args []string) error {
 	if len(pairs) == 0 {
 		return errors.New("benchcmp: no repeated benchmarks")
 	}
-	return write(sys.Out, pairs, *changed, *mag)
+	return write(sys.Out, pairs, c.changed, c.mag)
 }
 
 func readFile(path string, best bool) (parse.Set, error) {

@@ -63,23 +63,35 @@ type question struct {
 	inputs                     []string
 }
 
-func parse(sys System, args []string) (*question, error) {
-	q := &question{thresholds: benchmath.DefaultThresholds}
+// texts are flags that are read once all of them are known.
+type texts struct{ table, row, col, ignore, filter string }
+
+// Flags returns the flags of the command.
+func Flags() *flag.FlagSet { return new(question).flags(new(texts)) }
+
+func (q *question) flags(t *texts) *flag.FlagSet {
+	q.thresholds = benchmath.DefaultThresholds
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs.StringVar(&t.table, "table", ".config", "split results into tables by distinct values of `projection`")
+	fs.StringVar(&t.row, "row", ".fullname", "split results into rows by distinct values of `projection`")
+	fs.StringVar(&t.col, "col", ".file", "split results into columns by distinct values of `projection`")
+	fs.StringVar(&t.ignore, "ignore", "", "ignore variations in `keys`")
+	fs.StringVar(&t.filter, "filter", "*", "use only benchmarks matching benchfilter `query`")
+	fs.Float64Var(&q.thresholds.CompareAlpha, "alpha", q.thresholds.CompareAlpha, "consider change significant if p < `α`")
+	fs.Float64Var(&q.confidence, "confidence", 0.95, "confidence `level` for ranges")
+	fs.StringVar(&q.format, "format", "text", "print results in `format`:\n  text - plain text\n  csv  - comma-separated values (warnings will be written to stderr)\n")
+	fs.BoolVar(&q.strict, "strict", false, "fail when input is malformed, was left out, or has nothing to compare")
+	return fs
+}
+
+func parse(sys System, args []string) (*question, error) {
+	q, t := &question{}, &texts{}
+	fs := q.flags(t)
 	fs.SetOutput(sys.Err)
 	fs.Usage = func() {
 		fmt.Fprint(sys.Err, usage)
 		fs.PrintDefaults()
 	}
-	table := fs.String("table", ".config", "split results into tables by distinct values of `projection`")
-	row := fs.String("row", ".fullname", "split results into rows by distinct values of `projection`")
-	col := fs.String("col", ".file", "split results into columns by distinct values of `projection`")
-	ignore := fs.String("ignore", "", "ignore variations in `keys`")
-	filter := fs.String("filter", "*", "use only benchmarks matching benchfilter `query`")
-	fs.Float64Var(&q.thresholds.CompareAlpha, "alpha", q.thresholds.CompareAlpha, "consider change significant if p < `α`")
-	fs.Float64Var(&q.confidence, "confidence", 0.95, "confidence `level` for ranges")
-	fs.StringVar(&q.format, "format", "text", "print results in `format`:\n  text - plain text\n  csv  - comma-separated values (warnings will be written to stderr)\n")
-	fs.BoolVar(&q.strict, "strict", false, "fail when input is malformed, was left out, or has nothing to compare")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil, err
 	} else if err != nil {
@@ -91,7 +103,7 @@ func parse(sys System, args []string) (*question, error) {
 	}
 
 	var err error
-	if q.filter, err = benchproc.NewFilter(*filter); err != nil {
+	if q.filter, err = benchproc.NewFilter(t.filter); err != nil {
 		return nil, fmt.Errorf("parsing -filter: %s", err)
 	}
 	var parser benchproc.ProjectionParser
@@ -103,12 +115,12 @@ func parse(sys System, args []string) (*question, error) {
 		}
 		return p
 	}
-	if q.table, _, err = parser.ParseWithUnit(*table, q.filter); err != nil {
+	if q.table, _, err = parser.ParseWithUnit(t.table, q.filter); err != nil {
 		wrong = fmt.Errorf("parsing -table: %s", err)
 	}
-	q.row = project("-row", *row)
-	q.col = project("-col", *col)
-	project("-ignore", *ignore)
+	q.row = project("-row", t.row)
+	q.col = project("-col", t.col)
+	project("-ignore", t.ignore)
 	q.remaining = parser.Residue()
 	switch {
 	case wrong != nil:

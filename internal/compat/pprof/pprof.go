@@ -109,12 +109,40 @@ type flags struct {
 	arg       string
 }
 
+// Flags returns the flags of the command, described as in its help.
+func Flags() *flag.FlagSet {
+	s := &session{cfg: defaultConfig()}
+	fs, _ := s.define(&flags{})
+	fs.VisitAll(func(f *flag.Flag) {
+		for _, kind := range []string{"option", "command"} {
+			if text, ok := help(kind, f.Name); ok {
+				f.Usage, _, _ = strings.Cut(text, "\n")
+			}
+		}
+	})
+	return fs
+}
+
 func (s *session) parse(args []string) (*flags, error) {
-	fs := flag.NewFlagSet("pprof", flag.ContinueOnError)
+	f := &flags{}
+	fs, read := s.define(f)
 	fs.SetOutput(s.sys.Err)
 	fs.Usage = func() { s.ui.Say(usageMessage()) }
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, errFlags
+	}
+	if err := read(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
 
-	f := &flags{}
+// define returns the flags, and what reads them into f after they are parsed.
+func (s *session) define(f *flags) (fs *flag.FlagSet, read func() error) {
+	fs = flag.NewFlagSet("pprof", flag.ContinueOnError)
 	o := &f.options
 	diffBase := fs.String("diff_base", "", "")
 	base := fs.String("base", "", "")
@@ -176,87 +204,83 @@ func (s *session) parse(args []string) (*flags, error) {
 		}
 	}
 
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, err
+	return fs, func() error {
+		f.refs = fs.Args()
+		if len(f.refs) == 0 {
+			fs.Usage()
+			return errors.New("no profile source specified")
 		}
-		return nil, errFlags
-	}
-	f.refs = fs.Args()
-	if len(f.refs) == 0 {
-		fs.Usage()
-		return nil, errors.New("no profile source specified")
-	}
-	if len(f.refs) > 1 && source.IsBinary(f.refs[0]) {
-		o.Binary, f.refs = f.refs[0], f.refs[1:]
-	}
-	for _, opt := range options {
-		var set []string
-		for _, c := range opt.choices {
-			if *choices[c] {
-				set = append(set, c)
+		if len(f.refs) > 1 && source.IsBinary(f.refs[0]) {
+			o.Binary, f.refs = f.refs[0], f.refs[1:]
+		}
+		for _, opt := range options {
+			var set []string
+			for _, c := range opt.choices {
+				if *choices[c] {
+					set = append(set, c)
+				}
+			}
+			if len(set) > 1 {
+				return fmt.Errorf("conflicting options set: %v", set)
+			}
+			if len(set) == 1 {
+				*opt.field(&s.cfg).(*string) = set[0]
 			}
 		}
-		if len(set) > 1 {
-			return nil, fmt.Errorf("conflicting options set: %v", set)
+		for i := range commands {
+			arg := ""
+			if p := paramCommands[i]; p != nil {
+				arg = *p
+			}
+			if arg == "" && (flagCommands[i] == nil || !*flagCommands[i]) {
+				continue
+			}
+			if f.cmd != nil {
+				return errors.New("must set at most one output format")
+			}
+			f.cmd, f.arg = &commands[i], arg
 		}
-		if len(set) == 1 {
-			*opt.field(&s.cfg).(*string) = set[0]
+		if f.cmd != nil && f.http != "" {
+			return errors.New("-http is not compatible with an output format on the command line")
 		}
-	}
-	for i := range commands {
-		arg := ""
-		if p := paramCommands[i]; p != nil {
-			arg = *p
+		if f.noBrowser && f.http == "" {
+			return errors.New("-no_browser only makes sense with -http")
 		}
-		if arg == "" && (flagCommands[i] == nil || !*flagCommands[i]) {
-			continue
+		for _, a := range aliases {
+			switch {
+			case !*a.on:
+			case s.cfg.sampleIndex == "":
+				s.cfg.sampleIndex = a.metric
+			default:
+				s.complain("Multiple value selections, ignoring -%s", a.flag)
+			}
+			if *a.on && a.flag == "mean_delay" {
+				s.cfg.mean = true
+			}
 		}
-		if f.cmd != nil {
-			return nil, errors.New("must set at most one output format")
-		}
-		f.cmd, f.arg = &commands[i], arg
-	}
-	if f.cmd != nil && f.http != "" {
-		return nil, errors.New("-http is not compatible with an output format on the command line")
-	}
-	if f.noBrowser && f.http == "" {
-		return nil, errors.New("-no_browser only makes sense with -http")
-	}
-	for _, a := range aliases {
-		switch {
-		case !*a.on:
-		case s.cfg.sampleIndex == "":
-			s.cfg.sampleIndex = a.metric
-		default:
-			s.complain("Multiple value selections, ignoring -%s", a.flag)
-		}
-		if *a.on && a.flag == "mean_delay" {
-			s.cfg.mean = true
-		}
-	}
-	if *base != "" {
-		f.base = []string{*base}
-	}
-	if *diffBase != "" {
 		if *base != "" {
-			return nil, errors.New("-base and -diff_base flags cannot both be specified")
+			f.base = []string{*base}
 		}
-		f.base, f.diffBase = []string{*diffBase}, true
+		if *diffBase != "" {
+			if *base != "" {
+				return errors.New("-base and -diff_base flags cannot both be specified")
+			}
+			f.base, f.diffBase = []string{*diffBase}, true
+		}
+		if s.cfg.normalize && f.base == nil {
+			return errors.New("must have base profile to normalize by")
+		}
+		o.Duration = time.Duration(max(*seconds, 0)) * time.Second
+		o.Timeout = time.Duration(max(*timeout, 0)) * time.Second
+		o.PProf = true
+		o.Stdin = s.sys.In
+		o.Say = func(msg string) { s.ui.Complain(msg) }
+		o.BinaryPath = filepath.SplitList(s.sys.Env("PPROF_BINARY_PATH"))
+		if len(o.BinaryPath) == 0 {
+			o.BinaryPath = []string{filepath.Join(s.sys.Env(homeVariable()), "pprof", "binaries")}
+		}
+		return nil
 	}
-	if s.cfg.normalize && f.base == nil {
-		return nil, errors.New("must have base profile to normalize by")
-	}
-	o.Duration = time.Duration(max(*seconds, 0)) * time.Second
-	o.Timeout = time.Duration(max(*timeout, 0)) * time.Second
-	o.PProf = true
-	o.Stdin = s.sys.In
-	o.Say = func(msg string) { s.ui.Complain(msg) }
-	o.BinaryPath = filepath.SplitList(s.sys.Env("PPROF_BINARY_PATH"))
-	if len(o.BinaryPath) == 0 {
-		o.BinaryPath = []string{filepath.Join(s.sys.Env(homeVariable()), "pprof", "binaries")}
-	}
-	return f, nil
 }
 
 func homeVariable() string {
