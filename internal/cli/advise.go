@@ -121,13 +121,12 @@ func adviseCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.all, "all", false, "show all findings in full")
 	flags.Var(&f.least, "min", "leave out findings that would save less than this `SHARE` of the total (default 1%)")
 	flags.BoolVar(&f.sarif, "sarif", false, "write SARIF, for code review and editors")
-	flags.StringVar(&f.format, "format", "", "write findings as `FORMAT`: vim for editors (FILE:LINE:COLUMN: TEXT), github for annotations, or sarif")
+	flags.Var(&choiceFlag{&f.format, findingFormats}, "format", "write findings as `FORMAT`: vim for editors (FILE:LINE:COLUMN: TEXT), github for annotations, or sarif")
 	flags.BoolVar(&f.gate, "gate", false, "exit with 3 when there are findings")
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "limit on runs without benchmarks: tests, made-up calls, or a program (default 2m)")
 	flags.Var(&f.coreHour, "core-hour", coreHourHelp)
 	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
-	cmd.ValidArgsFunction = completeRef
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
 		return runAdvise(cmd, sys, &f, build, test, args)
@@ -168,9 +167,6 @@ func runAdvise(cmd *cobra.Command, sys *System, f *adviseFlags, build, test, arg
 		out.format = "sarif"
 	}
 	if f.format != "" {
-		if !slices.Contains(findingFormats, f.format) {
-			return usagef("", "--format=%s: want %s or %s", f.format, strings.Join(findingFormats[:2], ", "), findingFormats[2])
-		}
 		if f.sarif || slices.Contains([]string{"json", "csv", "markdown"}, out.format) {
 			return usagef("use only one of them", "--format cannot be combined with another format")
 		}

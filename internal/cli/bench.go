@@ -76,7 +76,6 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.Flags().StringVar(&f.raw, "raw", "", "write the benchmark lines to `FILE`, for benchstat")
 	cmd.Flags().BoolVar(&f.noProfile, "no-profile", false, "skip the last round, which is profiled")
 	keepSecretsFlag(cmd.Flags(), &f.keepSecrets)
-	completions(cmd)
 	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {
 		q.View = v.Name
 		out, err := outputOf(cmd, sys)

@@ -499,6 +499,9 @@ func newRoot(sys *System) *cobra.Command {
 	outputFlags(root)
 	if c, _, err := root.Find(sys.args); err != nil || c == root {
 		addCompletion(root)
+		if len(sys.args) > 1 && (sys.args[0] == cobra.ShellCompRequestCmd || sys.args[0] == cobra.ShellCompNoDescRequestCmd) {
+			completions(root, sys, sys.args[1])
+		}
 	} else {
 		root.CompletionOptions.DisableDefaultCmd = true
 	}

@@ -104,10 +104,10 @@ func compareCommand(v *view.View, sys *System) *cobra.Command {
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "how long each benchmark may take (default 20s)")
 	flags.StringVar(&f.within, "within", "", "count only changes that are surely larger than `SHARE`, such as 2% (default: all that this machine can resolve, from 1%)")
 	flags.Float64Var(&f.alpha, "alpha", stat.DefaultAlpha, "accept the chance `P` of a false verdict, for each benchmark")
-	flags.StringVar(&f.how, "how", "", "run every benchmark this `WAY`: duet (both sides on one core) or alternate (in turns)")
+	flags.Var(&choiceFlag{&f.how, []string{recording.Duet, recording.Alternate}}, "how", "run every benchmark this `WAY`: duet (both sides on one core) or alternate (in turns)")
 	flags.IntVar(&f.layouts, "layouts", 1, "link each side `N` times with the functions in different orders, because code layout alone changes times")
 	flags.BoolVar(&f.newTests, "new-tests", false, "run the new side's benchmarks on both sides, so that new ones can be compared")
-	flags.StringVar(&f.gate, "gate", "", "exit with 3 when something is worse; with `WHAT` undecided, also exit with 4 when a row is undecided")
+	flags.Var(&choiceFlag{&f.gate, []string{report.Worse, report.Undecided}}, "gate", "exit with 3 when something is worse; with `WHAT` undecided, also exit with 4 when a row is undecided")
 	flags.Lookup("gate").NoOptDefVal = "worse"
 	flags.StringArrayVar(&f.commands, "cmd", nil, "compare two shell `COMMAND`s instead, the old one first; one is enough with {program} or settings")
 	flags.StringVar(&f.load, "load", "", "compare two versions of a server under load: `ARGS` of hone load; the server's own arguments come after --")
@@ -230,10 +230,6 @@ func (f *compareFlags) check(args []string) error {
 	switch {
 	case f.alpha <= 0 || f.alpha > 0.2:
 		return usagef("", "--alpha=%v: want a chance above 0 and at most 0.2", f.alpha)
-	case f.how != "" && f.how != recording.Duet && f.how != recording.Alternate:
-		return usagef("", "--how=%s: want duet or alternate", f.how)
-	case f.gate != "" && f.gate != report.Worse && f.gate != report.Undecided:
-		return usagef("", "--gate=%s: want worse or undecided", f.gate)
 	case f.layouts < 1 || f.layouts > 50:
 		return usagef("", "--layouts=%d: want 1 to 50", f.layouts)
 	case f.count && (f.load != "" || f.commands != nil || !runs(f, args)):

@@ -1,6 +1,18 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"flag"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/compat/ab"
+	"github.com/hone-perf/hone/internal/compat/benchcmp"
+	"github.com/hone-perf/hone/internal/compat/benchstat"
+	"github.com/hone-perf/hone/internal/compat/pprof"
+)
+
+// tools are the flags of other tools, for completion.
+var tools = map[string]func() *flag.FlagSet{"ab": ab.Flags, "benchcmp": benchcmp.Flags, "benchstat": benchstat.Flags, "pprof": pprof.Flags}
 
 // addCompat adds the commands of other tools for help and completion. Main runs them.
 func addCompat(root *cobra.Command) {

@@ -1,14 +1,14 @@
 package cli
 
 import (
+	"flag"
 	"io"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/views"
@@ -103,26 +103,59 @@ __hone_refs() {
 complete -o default -o nosort -F __hone_refs hone
 `
 
-// completions tells shells the values that the flags of cmd take. Shells complete file names themselves.
-func completions(cmd *cobra.Command) {
-	v, isView := views.Find(cmd.Name())
-	if _, _, none := readsNone(cmd.Name()); !none && !(isView && v.Part != view.Profile) && cmd.ValidArgsFunction == nil {
-		cmd.ValidArgsFunction = completeRef
+// completions tells shells what the arguments and flags of commands are. line is the command that is typed. Only a request of a shell needs it.
+func completions(root *cobra.Command, sys *System, line string) {
+	completeFlags(root)
+	for _, cmd := range root.Commands() {
+		completeFlags(cmd)
+		for _, sub := range cmd.Commands() {
+			completeFlags(sub)
+		}
+		v, isView := views.Find(cmd.Name())
+		_, _, none := readsNone(cmd.Name())
+		switch name := cmd.Name(); {
+		case cmd.ValidArgsFunction != nil || len(cmd.ValidArgs) > 0:
+		case tools[name] != nil:
+			cmd.ValidArgsFunction = completeTool(tools[name])
+			if name == line {
+				root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // tools have their own
+			}
+			continue
+		case name == "compare" || name == "prove":
+			cmd.ValidArgsFunction = completeVersion(sys)
+		case isView && v.Arg != "" && v.Part == view.Profile:
+			cmd.ValidArgsFunction = completeMatch(sys)
+		case isView && v.Arg != "":
+			cmd.ValidArgsFunction = afterFirst
+		case isView && slices.Contains([]view.Part{view.Trace, view.GCLog, view.Metrics}, v.Part): // a store has none
+		case !none:
+			cmd.ValidArgsFunction = completeRef
+		}
+		if cmd.DisableFlagParsing {
+			cmd.ValidArgsFunction = withFlagValues(cmd.ValidArgsFunction)
+		}
 	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+}
+
+// completeFlags tells shells the values of the flags that cmd itself has. Shells complete file names themselves.
+func completeFlags(cmd *cobra.Command) {
+	register := func(f *pflag.Flag) {
 		k := query.Find(f.Name)
+		words, isChoice := f.Value.(chooser)
 		var complete cobra.CompletionFunc
 		switch {
 		case f.Name == "metric":
-			complete = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				return metrics(args), cobra.ShellCompDirectiveNoFileComp
+			complete = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return metrics(args, typed), cobra.ShellCompDirectiveNoFileComp
 			}
-		case f.Name == "symbolize":
-			complete = choose(symbolizers)
-		case k != nil && len(k.Choices) > 0:
-			complete = choose(k.Choices)
+		case isChoice && len(words.choices()) > 0:
+			complete = choose(words.choices())
 		case f.Name == "base":
 			complete = completeRef
+		case k != nil && k.Matches:
+			complete = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return functions(cmd, args, typed), cobra.ShellCompDirectiveNoFileComp
+			}
 		case k != nil && (k.Value == "DIRS" || k.Switch()):
 			return
 		case k != nil, f.Name == lengthFlag, f.Name == "timeout":
@@ -134,7 +167,35 @@ func completions(cmd *cobra.Command) {
 		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
 			panic(err)
 		}
-	})
+	}
+	cmd.LocalFlags().VisitAll(register)
+}
+
+// withFlagValues also completes values of flags. cobra leaves them to commands that take flags of the go command, too.
+func withFlagValues(arguments cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if dashOf(args) < len(args) {
+			return nil, cobra.ShellCompDirectiveDefault // the arguments of a program
+		}
+		name, value, whole := strings.Cut(typed, "=")
+		isFlag := strings.HasPrefix(typed, "-")
+		if !isFlag && len(args) > 0 {
+			name, value = args[len(args)-1], typed
+		}
+		if f := cmd.Flag(strings.TrimPrefix(name, "--")); strings.HasPrefix(name, "--") && f != nil && isFlag == whole && (whole || f.NoOptDefVal == "") {
+			if complete, ok := cmd.GetFlagCompletionFunc(f.Name); ok {
+				return complete(cmd, args, value)
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		switch {
+		case isFlag:
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		case arguments == nil:
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return arguments(cmd, args, typed)
+	}
 }
 
 // choose completes one of words. After a word that ends in a colon, the shell adds no space.
@@ -154,36 +215,29 @@ func choose(words []string) cobra.CompletionFunc {
 	}
 }
 
-// argCompletion completes the refs of a view. It suggests nothing for the argument of the view, such as a function name.
-func argCompletion(v *view.View) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if v.Arg != "" && len(args) == 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return completeRef(cmd, args, typed)
+// afterFirst suggests nothing for the first argument, such as the number of a goroutine, and leaves the others to the shell.
+func afterFirst(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// metrics returns the sample types of the first file that has any.
-func metrics(files []string) []cobra.Completion {
-	for _, name := range files {
-		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
-			continue // completion must not wait for a pipe
+// completeTool completes the flags of another tool, and leaves the rest to the shell.
+func completeTool(flags func() *flag.FlagSet) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if !strings.HasPrefix(typed, "-") || strings.Contains(typed, "=") {
+			return nil, cobra.ShellCompDirectiveDefault
 		}
-		f, err := os.Open(name)
-		if err != nil {
-			continue
-		}
-		p, err := profile.Parse(f)
-		f.Close()
-		if err != nil {
-			continue
-		}
+		dashes := typed[:len(typed)-len(strings.TrimLeft(typed, "-"))]
 		var out []cobra.Completion
-		for _, t := range p.SampleTypes {
-			out = append(out, cobra.CompletionWithDesc(t.Type, t.Unit))
-		}
-		return out
+		flags().VisitAll(func(f *flag.Flag) {
+			if name := dashes + f.Name; strings.HasPrefix(name, typed) {
+				_, about := flag.UnquoteUsage(f)
+				about, _, _ = strings.Cut(about, "\n")
+				out = append(out, cobra.CompletionWithDesc(name, strings.TrimSuffix(about, ":")))
+			}
+		})
+		return out, cobra.ShellCompDirectiveNoFileComp
 	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -33,22 +32,18 @@ Kinds of events are ` + event.KindNames() + `.`,
 	}
 	last := 24 * time.Hour
 	cmd.Flags().Var(&ageFlag{&last}, "last", "show events of the last `TIME` (default 1d)")
-	kinds := cmd.Flags().StringSlice("kind", nil, "show only events of these `KIND`s")
+	var kinds []string
+	cmd.Flags().Var(&kindsFlag{&kinds}, "kind", "show only events of these `KIND`s")
 	limit := cmd.Flags().Int("limit", 50, "show at most `N` events")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return usagef("", "events takes one service, and not %s", quoted(args[1]))
 		}
-		for _, k := range *kinds {
-			if !slices.Contains(event.Kinds, event.Kind(k)) {
-				return usagef("the kinds are "+event.KindNames(), "unknown kind of event %s", quoted(k))
-			}
-		}
 		out, err := outputOf(cmd, sys)
 		if err != nil {
 			return err
 		}
-		q := url.Values{"last": {last.String()}, "kind": *kinds, "limit": {strconv.Itoa(*limit)}, "service": args}
+		q := url.Values{"last": {last.String()}, "kind": kinds, "limit": {strconv.Itoa(*limit)}, "service": args}
 		resp, err := source.AskStore("", http.MethodGet, "api/v1/events", q, nil)
 		if err != nil {
 			if len(args) > 0 {

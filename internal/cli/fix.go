@@ -107,7 +107,6 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.Var(&f.coreHour, "core-hour", coreHourHelp)
 	f.workloadFlags.add(flags)
 	f.sourceOpts = sourceFlags(cmd)
-	cmd.ValidArgsFunction = completeRef
 	cmd.RunE = withArguments(func(cmd *cobra.Command, build, test, args, behind []string) error {
 		f.server = behind
 		return runFix(cmd, sys, &f, build, test, args)

@@ -63,7 +63,10 @@ func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error 
 		return usagef(hint, "unknown flag %s%s%s", dashes, name, meant)
 	case errors.As(err, &value):
 		f := value.GetFlag()
-		bad := &badValue{f.Name, value.GetValue(), value.Unwrap()}
+		bad := &badValue{f.Name, " ", value.GetValue(), value.Unwrap()}
+		if f.NoOptDefVal != "" {
+			bad.sign = "=" // a value after a blank would be an argument
+		}
 		if want := wantOf[f.Value.Type()]; want != "" {
 			bad.error = errors.New("want " + want)
 		}
@@ -74,18 +77,18 @@ func flagError(cmd *cobra.Command, err error, goFlags ...map[string]bool) error 
 
 // A badValue is an error about the value of a flag.
 type badValue struct {
-	flag, value string
+	flag, sign, value string
 	error
 }
 
 func (e *badValue) Error() string {
-	return "--" + e.flag + " " + quoted(e.value) + ": " + e.error.Error()
+	return "--" + e.flag + e.sign + quoted(e.value) + ": " + e.error.Error()
 }
 func (e *badValue) Unwrap() error { return e.error }
 
 // wrongValue returns an error about a flag value that has the right type but cannot be used.
 func wrongValue(flag, value, format string, args ...any) error {
-	return &usageError{err: &badValue{flag, value, fmt.Errorf(format, args...)}}
+	return &usageError{err: &badValue{flag, " ", value, fmt.Errorf(format, args...)}}
 }
 
 // asTyped returns the name of a test binary's flag as users type it: -bench for -test.bench.

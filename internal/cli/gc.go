@@ -48,7 +48,6 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 	}
 	var q query.Query
 	queryFlags(cmd.Flags(), &q, v.Uses.List())
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
 		out, err := outputOf(cmd, sys)

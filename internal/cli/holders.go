@@ -60,7 +60,6 @@ func holdersCommand(v *view.View, sys *System) *cobra.Command {
 	flags.DurationVar(&opt.MaxPause, "max-pause", 250*time.Millisecond, "do not fork a process that would stand still for longer than `TIME`, by an estimate")
 	flags.BoolVar(&opt.Stop, "stop", false, "stop the process while its memory is read, if it cannot be forked")
 	o := sourceFlags(cmd)
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
 		if len(args) == 0 {

@@ -38,7 +38,6 @@ func mergeCommand(sys *System) *cobra.Command {
 	cmd.Flags().BoolVar(&keepSecrets, "keep-secrets", false, "keep labels and comments that look like passwords, keys or tokens, instead of …")
 	queryFlags(cmd.Flags(), &q, mergeKeys)
 	o := sourceFlags(cmd)
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: hone merge -o sum.pb.gz cpu.*.pprof", "merge needs profiles to add up")

@@ -26,7 +26,6 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 	cmd.Example = examplesOf(v)
 	var q query.Query
 	queryFlags(cmd.Flags(), &q, v.Uses.List())
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
 		out, err := outputOf(cmd, sys)

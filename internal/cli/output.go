@@ -28,7 +28,8 @@ func outputFlags(root *cobra.Command) {
 	f.Bool("json", false, "write JSON")
 	f.Bool("csv", false, "write CSV")
 	f.Bool("md", false, "write Markdown")
-	f.String("color", "auto", "use colors: `WHEN` is auto, always or never")
+	color := "auto"
+	f.Var(&choiceFlag{&color, []string{color, "always", "never"}}, "color", "use colors: `WHEN` is auto, always or never")
 }
 
 // formatOf maps file extensions to formats.
@@ -62,11 +63,6 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 		}
 	}
 	color, _ := f.GetString("color")
-	switch color {
-	case "auto", "always", "never":
-	default:
-		return out, usagef("", "--color=%s: want auto, always or never", color)
-	}
 	cols := 0
 	if out.file == "" || strings.HasSuffix(out.file, ".hone") || cmd.Name() == "tour" { // the answer goes to standard output, and a recording or page to the file
 		cols = width(sys.Out)

@@ -50,7 +50,6 @@ func pgoCommand(sys *System) *cobra.Command {
 	var options pgo.Options
 	cmd.Flags().Var(&sizeFlag{&options.MaxSize}, "max-size", "write at most SIZE: keep the hottest calls that fit (default: all)")
 	from := sourceFlags(cmd)
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: hone pgo store:api@-7d", "pgo needs profiles")

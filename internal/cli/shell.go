@@ -43,7 +43,6 @@ If standard input is not a terminal, hone runs the lines one by one, and exits w
 		return cmd
 	}
 	opt := sourceFlags(cmd)
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: hone shell cpu.pprof", "shell needs a profile to look at")

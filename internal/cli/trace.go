@@ -60,7 +60,6 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 	lasts := new(time.Duration)
 	cmd.Flags().Var(&secondsFlag{lasts}, lengthFlag, "trace a server for `TIME`")
 	cmd.Flags().Lookup(lengthFlag).DefValue = source.TraceLength.String() // a URL may set another one
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
 		out, err := outputOf(cmd, sys)

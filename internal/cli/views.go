@@ -69,8 +69,6 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 	queryFlags(cmd.Flags(), &q, keysOf(v))
 	flameFlags(cmd)
 	o := sourceFlags(cmd)
-	cmd.ValidArgsFunction = argCompletion(v)
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q.View = v.Name
 		if err := place(v, &q, args); err != nil {

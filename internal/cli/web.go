@@ -51,7 +51,6 @@ computes them after the page is first shown.`,
 	noBrowser := cmd.Flags().Bool("no-browser", false, "print the address; do not open a browser")
 	module := cmd.Flags().String("source", "", "find the source of the profiled module in `DIR`, for findings")
 	o := sourceFlags(cmd)
-	completions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: hone web cpu.pprof", "web needs a profile to look at")

@@ -49,7 +49,6 @@ func whyCommand(sys *System) *cobra.Command {
 		return cmd
 	}
 	o := sourceFlags(cmd)
-	cmd.ValidArgsFunction = completeRef
 	cmd.Flags().BoolVar(&opt.NoCode, "no-code", false, "leave out machine code, and skip the build that it needs")
 	cmd.Flags().StringArrayVar(&opt.Flags, "flag", nil, "pass `FLAG` to the go command, such as --flag=-tags=x; build flags work without --flag")
 	cmd.RunE = withGoFlags(func(cmd *cobra.Command, build, test, args []string) error {

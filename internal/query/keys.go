@@ -27,6 +27,7 @@ type Key struct {
 	Example string   // an example of a value
 	Pprof   string   // name in go tool pprof, if different
 	Repeats bool     // further values are added; otherwise the last one counts
+	Matches bool     // its value is a pattern for the names of functions
 
 	kind
 }
@@ -59,32 +60,32 @@ var Keys = []Key{
 		kind: span(func(q *Query) *Span { return &q.At }),
 	},
 	{
-		Name: "focus", Value: "RX", Example: "json", Repeats: true,
+		Name: "focus", Value: "RX", Example: "json", Repeats: true, Matches: true,
 		Doc:  "keep samples with a matching frame",
 		kind: step(Focus),
 	},
 	{
-		Name: "ignore", Value: "RX", Example: "runtime", Repeats: true,
+		Name: "ignore", Value: "RX", Example: "runtime", Repeats: true, Matches: true,
 		Doc:  "drop samples with a matching frame",
 		kind: step(Ignore),
 	},
 	{
-		Name: "hide", Value: "RX", Example: "^runtime", Repeats: true,
+		Name: "hide", Value: "RX", Example: "^runtime", Repeats: true, Matches: true,
 		Doc:  "remove matching frames from stacks",
 		kind: step(Hide),
 	},
 	{
-		Name: "show", Value: "RX", Example: "^main", Repeats: true,
+		Name: "show", Value: "RX", Example: "^main", Repeats: true, Matches: true,
 		Doc:  "remove all other frames from stacks",
 		kind: step(Show),
 	},
 	{
-		Name: "show-from", Value: "RX", Example: "ServeHTTP", Repeats: true, Pprof: "show_from",
+		Name: "show-from", Value: "RX", Example: "ServeHTTP", Repeats: true, Matches: true, Pprof: "show_from",
 		Doc:  "cut the callers of the outermost matching frame",
 		kind: step(ShowFrom),
 	},
 	{
-		Name: "prune-from", Value: "RX", Example: "mallocgc", Repeats: true, Pprof: "prune_from",
+		Name: "prune-from", Value: "RX", Example: "mallocgc", Repeats: true, Matches: true, Pprof: "prune_from",
 		Doc:  "cut the callees of the innermost matching frame",
 		kind: step(PruneFrom),
 	},
@@ -94,7 +95,7 @@ var Keys = []Key{
 		kind: step(CollapsePackage),
 	},
 	{
-		Name: "collapse-recursion", Value: "RX", Example: "^main.walk$", Repeats: true,
+		Name: "collapse-recursion", Value: "RX", Example: "^main.walk$", Repeats: true, Matches: true,
 		Doc:  "show a matching function once where it calls itself, directly or through others",
 		kind: step(CollapseRecursion),
 	},

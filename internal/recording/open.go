@@ -200,6 +200,18 @@ func (r *Recording) OpenFile(name string) (io.ReadCloser, error) {
 	return r.files.Open(name)
 }
 
+// SizeOf returns the number of bytes of a part, as it is kept.
+func (r *Recording) SizeOf(name string) (int64, error) {
+	if r.files == nil {
+		return 0, fs.ErrNotExist
+	}
+	st, err := fs.Stat(r.files, name)
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
 // readFile reads a file of a recording, which must not be longer than limit.
 func readFile(files fs.FS, name string, limit int) ([]byte, error) {
 	f, err := files.Open(name)
