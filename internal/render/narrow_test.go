@@ -16,6 +16,19 @@ func TestNarrowTables(t *testing.T) {
 			{2, "3.10% of cpu", "internal/store/store.go:204", "short"},
 		},
 	}
+	advice := report.Advice{Findings: []report.Finding{
+		{
+			Number: 1, Title: "sorted through reflection or an interface", Where: report.Spot{File: "internal/toml/encode.go", Line: 420},
+			Savings: []report.Saving{{Short: "CPU", Share: 0.0727}, {Short: "bytes", Share: 0.0669}, {Short: "objects", Share: 0.0831}},
+		},
+		{Number: 2, Title: "short", Where: report.Spot{File: "internal/toml/encode.go", Line: 616}, Savings: []report.Saving{{Short: "CPU", Share: 0.0999}}},
+	}}
+	var savings report.Table
+	for b := range advice.Blocks() {
+		if t, ok := b.(report.Table); ok && savings.Rows == nil {
+			savings = t
+		}
+	}
 	numbers := report.Table{Columns: []report.Column{{Name: "cycle"}, {Name: "heap before"}, {Name: "heap after"}, {Name: "goal"}, {Name: "stopped"}, {Name: "assist"}}}
 	for i := range 2 {
 		numbers.Rows = append(numbers.Rows, []any{i + 1, 4_000_000, 2_000_000, 4_100_000, 31 + i, 7})
@@ -39,6 +52,13 @@ func TestNarrowTables(t *testing.T) {
                                     is compiled for every
                                     call
 2  3.10% of cpu   …/store.go:204    short
+`},
+		{"savings", savings, 60, `
+#  saves at most        where             what
+1  7.27% CPU, 6.69%     …/encode.go:420   sorted through
+   bytes, 8.31%                           reflection or an
+   objects                                interface
+2  9.99% CPU            …/encode.go:616   short
 `},
 		{"prose with room", prose, 100, `
 #  saves at most  where                        what

@@ -236,7 +236,7 @@ func (a *Advice) ranking() Table {
 	if priced {
 		t.Columns = append(t.Columns, Column{Name: "a month"})
 	}
-	t.Columns = append(t.Columns, Column{Name: "saves at most"}, Column{Name: "where", Path: true}, Column{Name: "what"})
+	t.Columns = append(t.Columns, Column{Name: "saves at most", Wraps: true}, Column{Name: "where", Path: true}, Column{Name: "what"})
 	for i := range a.Findings {
 		f := &a.Findings[i]
 		if a.Show == 0 && i == shownFindings {
