@@ -164,10 +164,10 @@ func (g *guide) late(rest time.Duration) {
 		return
 	}
 	g.slow = true
-	text := fmt.Sprintf("this takes longer than %s here, since the cores are busy or slow, or Go's build cache is empty: "+
-		"the tour goes on until a patch is proven, for %s at most; --budget sets another limit", unit.Time(g.planned), unit.Time(mostBudget))
-	g.out.Notes = append(g.out.Notes, text)
-	g.opt.Note(text)
+	g.opt.Note(fmt.Sprintf("this takes longer than %s here, since the cores are busy or slow, or Go's build cache is empty: "+
+		"the tour goes on until a patch is proven, for %s at most; --budget sets another limit", unit.Time(g.planned), unit.Time(mostBudget)))
+	// The report is read at the end.
+	g.out.Notes = append(g.out.Notes, fmt.Sprintf("this took longer than %s, since the cores were busy or slow, or Go's build cache was empty; --budget sets another limit", unit.Time(g.planned)))
 }
 
 // leaveOut writes down what was not done, and why.
