@@ -82,8 +82,25 @@ func outputOf(cmd *cobra.Command, sys *System) (output, error) {
 	if err := writable(cmd, out); err != nil {
 		return out, err
 	}
+	if out.format == "" && byEnding == "" && !writesProfile(cmd) && strange(out.file) {
+		note(sys, "%s will have text, since hone does not know files that end in %s; -o takes .json, .csv, .md and .txt, and for pictures .svg, .png and .html", out.file, filepath.Ext(out.file))
+	}
 	out.format = cmp.Or(out.format, byEnding, plain)
 	return out, nil
+}
+
+// strange reports whether the extension of a file says that there is something in it that hone does not write. A name such as before-1.2 has none.
+func strange(file string) bool {
+	ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	if ext == "" || strings.Trim(ext, "0123456789") == "" || slices.Contains([]string{"txt", "text", "log", "out", "hone"}, ext) || spanFormats["."+ext] != "" {
+		return false
+	}
+	for v := range views.All() {
+		if slices.Contains(v.Formats, "."+ext) {
+			return false
+		}
+	}
+	return true
 }
 
 // writable returns an error if the extension of the output file does not match its content. With --json and the like, most extensions are fine. The
