@@ -96,6 +96,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if err := check(about, b.Flight, b.Test); err != nil {
 		return nil, err
 	}
+	goroot := about.GOROOT
 	if cmd, about, err = cmd.Replaceable(about, work); err != nil {
 		return nil, err
 	}
@@ -119,7 +120,11 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 			return nil, err
 		}
 	}
-	added, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, b.Trace || b.Flight || b.Latency, replace)
+	named := filepath.Join(goroot, "src")
+	if about.Trims(flags) {
+		named = "" // as the go command names them
+	}
+	added, err := addAgent(about.GOROOT, named, about.GOEXPERIMENT, work, b.Trace || b.Flight || b.Latency, replace)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +157,9 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	args := []string{"build"}
 	if b.Test {
 		args = []string{"test", "-c", "-vet=off"}
+	}
+	if flags, err = about.Naming(goroot, work, flags); err != nil {
+		return nil, err
 	}
 	// The recorder asks the runtime when the next timer goes off, which is nobody's business but a debugger's.
 	args = append(args, flags...)

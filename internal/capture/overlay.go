@@ -44,8 +44,10 @@ const requestsFile = "net/http/zz_hone.go"
 var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "open.go", "signal.go", "host_cpu.go", "host_nocpu.go", "host_heap.go", "host_noheap.go", "http.go"}
 
 // addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
-// in them, not by where they are, so it builds them once. With requests, net/http says what it answered.
-func addAgent(goroot, experiments, work string, requests bool, replace gocmd.Overlay) (string, error) {
+// in them, not by where they are, so it builds them once. With requests, net/http says what it answered. The compiler takes
+// the files to be in the folder named: it would keep where goroot is in what it builds, which may be a link that is gone when the next program is
+// built from that. "" leaves that to the compiler.
+func addAgent(goroot, named, experiments, work string, requests bool, replace gocmd.Overlay) (string, error) {
 	files, err := fs.Glob(agentFiles, "agent/*")
 	if err != nil {
 		return "", err
@@ -150,6 +152,9 @@ func addAgent(goroot, experiments, work string, requests bool, replace gocmd.Ove
 	}
 	for name, text := range add {
 		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if named != "" {
+			text = slices.Concat(fmt.Appendf(nil, "//line %s:1\n", filepath.Join(named, filepath.FromSlash(name))), text)
+		}
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return "", err
 		}

@@ -28,7 +28,7 @@ func TestRecorderCompilesForOtherSystems(t *testing.T) {
 				t.Fatal(err)
 			}
 			replace := gocmd.Overlay{}
-			if _, err := addAgent(about.GOROOT, about.GOEXPERIMENT, work, true, replace); err != nil {
+			if _, err := addAgent(about.GOROOT, "", about.GOEXPERIMENT, work, true, replace); err != nil {
 				t.Fatal(err)
 			}
 			overlay := filepath.Join(work, "overlay.json")
