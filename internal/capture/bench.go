@@ -232,6 +232,7 @@ func (r *rounds) run(ctx context.Context, p *benched, args ...string) {
 	var errs tail
 	out := &progress{rounds: r, pkg: p}
 	cmd.Stdout, cmd.Stderr = out, &errs
+	oom := NewOOM()
 	err := cmd.Run()
 	out.end()
 	if ctx.Err() != nil {
@@ -241,7 +242,11 @@ func (r *rounds) run(ctx context.Context, p *benched, args ...string) {
 		err = errors.New("the program ended before its benchmarks did, with exit code 0")
 	}
 	if err != nil {
-		p.failed = fmt.Sprintf("%s: %v", p.ImportPath, bench.WhyFailed(err, out.text.bytes(), errs.bytes()))
+		why := oom.Killed(cmd.ProcessState)
+		if why == "" {
+			why = bench.WhyFailed(err, out.text.bytes(), errs.bytes()).Error()
+		}
+		p.failed = p.ImportPath + ": " + why
 	}
 }
 

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -88,8 +89,11 @@ func (r *rounds) runTest(ctx context.Context, p *benched, count int, args []stri
 	cmd.WaitDelay = time.Second
 	var out, errs tail
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	began := time.Now()
+	began, oom := time.Now(), NewOOM()
 	if failed = cmd.Run(); failed != nil {
+		if why := oom.Killed(cmd.ProcessState); why != "" {
+			failed = errors.New(why)
+		}
 		failed = bench.WhyFailed(failed, out.bytes(), errs.bytes())
 	}
 	if st := cmd.ProcessState; st != nil {

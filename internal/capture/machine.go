@@ -84,16 +84,19 @@ func cpuLimit(pid string) string {
 	return strconv.FormatFloat(q/p, 'f', -1, 64)
 }
 
-// An oomCount counts how often the kernel killed something in the control group of a process, or in those around it,
+// An OOM counts how often the kernel killed something in the control group of a process, or in those around it,
 // since there was no memory left.
-type oomCount struct {
+type OOM struct {
 	files  []string
 	before []int
 	limit  int64 // of the group; 0 is none
 }
 
-func oomCountOf(pid string) *oomCount {
-	c := &oomCount{files: agent.GroupFiles(pid, "memory.events", "memory", "memory.oom_control")}
+// NewOOM counts in the control group of this process, in which what it runs is.
+func NewOOM() *OOM { return oomOf(self) }
+
+func oomOf(pid string) *OOM {
+	c := &OOM{files: agent.GroupFiles(pid, "memory.events", "memory", "memory.oom_control")}
 	for _, f := range c.files {
 		c.before = append(c.before, oomKills(f))
 	}
@@ -101,13 +104,25 @@ func oomCountOf(pid string) *oomCount {
 	return c
 }
 
+// Killed says in words that the kernel killed a program since there was no memory left; it is "" where that is not known. The program began
+// after c was made.
+func (c *OOM) Killed(state *os.ProcessState) string {
+	if state == nil || codeOf(state) != killed {
+		return ""
+	}
+	return cmp.Or(c.evidence(), killedByKernel(state.Pid()))
+}
+
+// killed is the exit code of a program that was killed, also what a shell says of a program that it ran.
+const killed = 128 + int(syscall.SIGKILL)
+
 // evidence says in words that there was such a kill since c was made, or "". The innermost group may be gone by now.
-func (c *oomCount) evidence() string {
+func (c *OOM) evidence() string {
 	for i, f := range c.files {
 		if n := oomKills(f); n > c.before[i] {
 			limit := ""
 			if c.limit > 0 {
-				limit = fmt.Sprintf(" than %s", unit.Size(c.limit))
+				limit = fmt.Sprintf(", %s", unit.Size(c.limit))
 			}
 			return fmt.Sprintf("out of memory: the kernel killed it at the memory limit of its control group%s (oom_kill of the group went from %d to %d)", limit, c.before[i], n)
 		}
@@ -132,7 +147,7 @@ func oomKills(file string) int {
 }
 
 // cause says in words why a program ended, where that is known.
-func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
+func (s *session) cause(end *ending, said []byte, oom *OOM) string {
 	crash, _ := os.ReadFile(filepath.Join(s.folder, recording.CrashFile))
 	if len(crash) > 0 {
 		// The first line of a fatal error is not always among what the runtime says twice.
@@ -146,11 +161,10 @@ func (s *session) cause(end *ending, said []byte, oom *oomCount) string {
 	if end.asked && signalName(end.state) == "SIGTERM" {
 		return "hone stopped it after the load"
 	}
-	const killed = 128 + int(syscall.SIGKILL) // also what a shell says of a program that it ran
 	if codeOf(end.state) != killed {
 		return ""
 	}
-	if why := cmp.Or(oom.evidence(), killedByKernel(end.state.Pid())); why != "" {
+	if why := oom.Killed(end.state); why != "" {
 		return why
 	}
 	switch {

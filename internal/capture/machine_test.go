@@ -2,13 +2,16 @@ package capture
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // What control groups count tells who was killed for want of memory, in both of their versions.
@@ -23,12 +26,12 @@ func TestOOMCount(t *testing.T) {
 	}
 	put(inner, "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n") // version 1
 	put(outer, "low 0\nhigh 0\nmax 12\noom 1\noom_kill 4\noom_group_kill 0\n")
-	c := &oomCount{files: []string{inner, outer}, before: []int{oomKills(inner), oomKills(outer)}, limit: 64 << 20}
+	c := &OOM{files: []string{inner, outer}, before: []int{oomKills(inner), oomKills(outer)}, limit: 64 << 20}
 	if got := c.evidence(); got != "" {
 		t.Errorf("without a kill it says %q", got)
 	}
 	put(inner, "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n")
-	if got := c.evidence(); !strings.Contains(got, "than 64MB (oom_kill of the group went from 3 to 4)") {
+	if got := c.evidence(); !strings.Contains(got, "killed it at the memory limit of its control group, 64MB (oom_kill of the group went from 3 to 4)") {
 		t.Errorf("after a kill it says %q", got)
 	}
 	// The group may go with the last process in it.
@@ -42,7 +45,7 @@ func TestOOMCount(t *testing.T) {
 	if got := c.evidence(); !strings.Contains(got, "from 4 to 5") {
 		t.Errorf("of the group around it, it says %q", got)
 	}
-	if got := (&oomCount{}).evidence(); got != "" {
+	if got := (&OOM{}).evidence(); got != "" {
 		t.Errorf("without a group it says %q", got)
 	}
 }
@@ -88,5 +91,62 @@ func TestGoVersions(t *testing.T) {
 	err = check(gocmd.About{GOVERSION: "go1.26.8", GOOS: "plan9", GOARCH: runtime.GOARCH}, false, false)
 	if err == nil || !strings.Contains(err.Error(), "the go command builds for plan9") {
 		t.Errorf("for another system: %v", err)
+	}
+}
+
+// A program that keeps its recorder from writing, as one does that has no memory left, lacks more than the last second.
+func TestMissing(t *testing.T) {
+	metrics := recording.Metrics.Of("x.hone", &recording.Series{Times: []time.Duration{0, 1010 * time.Millisecond}})
+	parts := &recording.Recording{Parts: map[string][]recording.Part{recording.CPU: {{To: 250 * time.Millisecond}, {From: 250 * time.Millisecond, To: 2 * time.Second}}}}
+	for _, tt := range []struct {
+		rec  *recording.Recording
+		run  time.Duration
+		want string
+	}{
+		{metrics, 2 * time.Second, "so up to a second of it is missing at the end"},
+		{metrics, 36670 * time.Millisecond, "and the last 35.66s of its 36.67s are missing"},
+		{parts, 3 * time.Second, "so up to a second of it is missing at the end"},
+		{parts, 5 * time.Second, "and the last 3s of its 5s are missing"},
+		{nil, 5 * time.Second, "and the last 5s of its 5s are missing"},
+		{nil, 100 * time.Millisecond, "so up to a second of it is missing at the end"},
+	} {
+		if got := missing(tt.rec, tt.run); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("of a run of %s: %s; want %s", tt.run, got, tt.want)
+		}
+	}
+}
+
+// What the kernel killed has the exit code of a kill, and only then the count of its group is about it.
+func TestKilledForMemory(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals")
+	}
+	group := filepath.Join(t.TempDir(), "memory.events")
+	put := func(n string) {
+		t.Helper()
+		if err := os.WriteFile(group, []byte("oom 1\noom_kill "+n+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("1")
+	oom := &OOM{files: []string{group}, before: []int{oomKills(group)}, limit: 300 << 20}
+	ended := func(script string) *os.ProcessState {
+		cmd := exec.Command("/bin/sh", "-c", script)
+		cmd.Run()
+		return cmd.ProcessState
+	}
+	if got := oom.Killed(ended("kill -9 $$")); got != "" {
+		t.Errorf("another killed it, and hone says %q", got)
+	}
+	put("2")
+	const want = "out of memory: the kernel killed it at the memory limit of its control group, 300MB (oom_kill of the group went from 1 to 2)"
+	if got := oom.Killed(ended("kill -9 $$")); got != want {
+		t.Errorf("the kernel killed it, and hone says %q", got)
+	}
+	if got := oom.Killed(ended("exit 1")); got != "" {
+		t.Errorf("it ended by itself, and hone says %q", got)
+	}
+	if got := oom.Killed(nil); got != "" {
+		t.Errorf("it did not run, and hone says %q", got)
 	}
 }

@@ -29,7 +29,7 @@ type process struct {
 	now     recording.Usage      // what it has taken, as of the last segment
 	samples int64                // times it was seen working
 	build   *buildinfo.BuildInfo // how it was built; nil when it does not say
-	oom     *oomCount
+	oom     *OOM
 }
 
 // Watch records a process that is running, from outside: until it ends, or opt.For is over, or ctx ends. Nothing is asked
@@ -65,7 +65,7 @@ func Watch(ctx context.Context, opt Options, pid int) (*Recorded, error) {
 		defer stop()
 	}
 	p.start = time.Now()
-	p.oom = oomCountOf(strconv.Itoa(pid))
+	p.oom = oomOf(strconv.Itoa(pid))
 	p.before = usageOf(dir)
 	p.now = p.before
 	out, err := p.watch(ctx)

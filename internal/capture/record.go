@@ -91,6 +91,7 @@ type session struct {
 	zero     time.Time    // when the clock of the recording began
 	beside   beside       // what its recorder cannot know
 	lost     int          // parts that its recorder could not write
+	cut      bool         // it ended before its recorder did
 
 	mu       sync.Mutex
 	writeErr error // the first thing that could not be written
@@ -346,7 +347,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	if s.While != nil {
 		w.while = func(over context.Context) { s.load, whileErr = s.While(over) }
 	}
-	oom := oomCountOf(self)
+	oom := NewOOM()
 	alive, gone := context.WithCancel(ctx)
 	defer gone()
 	var following sync.WaitGroup
@@ -477,6 +478,9 @@ func (s *session) finish(end *ending, of *built) {
 		s.note("the program was asked to end after %s", s.For)
 	}
 	rec, err := recording.Open(s.folder)
+	if s.cut {
+		s.note("the program ended without warning, %s", missing(rec, end.start.Add(end.real).Sub(s.zero)))
+	}
 	if err == nil {
 		defer rec.Close()
 		if len(rec.Parts) == 0 && of != nil && s.lost == 0 {
@@ -520,8 +524,30 @@ func (s *session) readStatus(end *ending) {
 	case !status.Ended && s.full() != nil:
 		s.note("the recording ends before the program did: %s", s.full())
 	case !status.Ended:
-		s.note("the program ended without warning, so up to a second of it is missing at the end")
+		s.cut = true
 	}
+}
+
+// tick is how often the recorder writes.
+const tick = time.Second
+
+// missing says how much of a run its recording lacks at the end. The recorder writes each second, but not in a program that gets no time or no memory.
+func missing(rec *recording.Recording, run time.Duration) string {
+	last := time.Duration(0)
+	if rec != nil {
+		for _, parts := range rec.Parts {
+			for _, p := range parts {
+				last = max(last, p.To)
+			}
+		}
+		if s := recording.Metrics.In(rec); s != nil {
+			last = max(last, s.Times[len(s.Times)-1])
+		}
+	}
+	if run-last <= tick*3/2 {
+		return "so up to a second of it is missing at the end"
+	}
+	return fmt.Sprintf("and the last %s of its %s are missing: it kept its recorder from writing, as programs do that get no memory or no CPU time", unit.Time(run-last), unit.Time(run))
 }
 
 func parts(n int) string {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/capture"
 	"github.com/hone-perf/hone/internal/maxrss"
 	"github.com/hone-perf/hone/internal/unit"
 )
@@ -88,6 +89,7 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 		}
 		defer steps.close()
 	}
+	oom := capture.NewOOM()
 	results, err := d.together(ctx, runs[0].cpu, runs[0].alone, cmds, steps)
 	for i := range results {
 		res := &results[i]
@@ -102,6 +104,10 @@ func (d *duel) do(ctx context.Context, runs ...run) ([]result, error) {
 			d.better(f)
 		}
 		if res.failed != nil {
+			var exit *exec.ExitError
+			if why := oom.Killed(cmds[i].ProcessState); why != "" && errors.As(res.failed, &exit) { // else hone killed it
+				res.failed = errors.New(why)
+			}
 			res.failed = bench.WhyFailed(res.failed, []byte(res.stdout), []byte(res.stderr))
 		}
 	}
