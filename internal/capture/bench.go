@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/bench"
+	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
@@ -86,6 +87,8 @@ func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 		s.discard()
 		return nil, err
 	}
+	group := agent.Self()
+	before, limited := group.Throttled()
 	for r.round = 1; r.round <= b.Count && ctx.Err() == nil && r.left() > 0; r.round++ {
 		for i := range pkgs {
 			if !pkgs[i].instead {
@@ -95,6 +98,9 @@ func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 		if r.round == 1 {
 			r.first = r.lines
 		}
+	}
+	if after, ok := group.Throttled(); ok && limited {
+		s.noteThrottled(before, after, group.Cores())
 	}
 	measured := r.lines > 0
 	if ctx.Err() != nil && measured {
@@ -121,6 +127,14 @@ func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 	out, err := s.pack()
 	out.Name, out.Code = "bench", m.Exit.Code
 	return out, err
+}
+
+// noteThrottled says that benchmarks measured the CPU limit of their control group, if they did.
+func (s *session) noteThrottled(before, after agent.Throttling, cores float64) {
+	periods, throttled := after.Periods-before.Periods, after.Throttled-before.Throttled
+	if throttled > 0 {
+		s.note("times include waiting: the kernel throttled the control group in %d of %d periods, as its limit is %s", throttled, periods, unit.Quota(cores))
+	}
 }
 
 // build builds the test programs of the packages that have benchmarks.

@@ -36,7 +36,9 @@ func machine(pid string) *recording.Machine {
 	if _, limit := agent.Of(pid).Group(); m.Memory == 0 || limit < m.Memory {
 		m.MemLimit = limit
 	}
-	m.CPULimit = cpuLimit(pid)
+	if cores := agent.Of(pid).Cores(); cores > 0 {
+		m.CPULimit = strconv.FormatFloat(cores, 'f', -1, 64)
+	}
 	for _, sign := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(sign); err == nil {
 			m.Container = true
@@ -58,30 +60,6 @@ func field(file, name string) string {
 		}
 	}
 	return ""
-}
-
-// controlGroup returns the text of a file of the control group of a process. It is empty where there is none.
-func controlGroup(pid, file2, controller, file1 string) string {
-	for _, name := range agent.GroupFiles(pid, file2, controller, file1) {
-		if text, err := os.ReadFile(name); err == nil {
-			return strings.TrimSpace(string(text))
-		}
-	}
-	return ""
-}
-
-// cpuLimit returns how many cores the control group of a process may use, as in 1.5; "" is all.
-func cpuLimit(pid string) string {
-	quota, period, _ := strings.Cut(controlGroup(pid, "cpu.max", "cpu", "cpu.cfs_quota_us"), " ")
-	if period == "" {
-		period = controlGroup(pid, "", "cpu", "cpu.cfs_period_us")
-	}
-	q, errQ := strconv.ParseFloat(quota, 64)
-	p, errP := strconv.ParseFloat(period, 64)
-	if errQ != nil || errP != nil || q <= 0 || p <= 0 {
-		return ""
-	}
-	return strconv.FormatFloat(q/p, 'f', -1, 64)
 }
 
 // An OOM counts how often the kernel killed something in the control group of a process, or in those around it,

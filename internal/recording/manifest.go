@@ -1,7 +1,9 @@
 package recording
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
@@ -113,6 +115,15 @@ type Machine struct {
 	MemLimit  int64  `json:"cgroup_memory,omitempty"` // bytes that a cgroup allows; 0 is no limit
 	CPULimit  string `json:"cgroup_cpu,omitempty"`    // such as 1.5
 	Container bool   `json:"container,omitempty"`
+}
+
+// Quota returns how many cores a cgroup allows; 0 is no limit.
+func (m *Machine) Quota() float64 {
+	cores, err := strconv.ParseFloat(m.CPULimit, 64)
+	if err != nil || !(cores > 0) || math.IsInf(cores, 0) {
+		return 0
+	}
+	return cores
 }
 
 // A Usage is the resources that a whole run used.

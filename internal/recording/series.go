@@ -16,15 +16,18 @@ import (
 
 // Names of metrics. Those with a colon are of runtime/metrics.
 const (
-	ProcessRSS     = "process/rss"         // bytes
-	ProcessMaxRSS  = "process/max-rss"     // bytes, the most so far: what servers say
-	ProcessCPU     = "process/cpu"         // seconds since the start; of a server, what its CPU profiles count
-	ProcessThreads = "process/threads"     // at that time
-	ProcessDelay   = "process/run-delay"   // seconds that its threads waited for a core
-	NumRunnable    = "go/runnable"         // goroutines that wait for a P: the mean since the previous line
-	NumGoroutine   = "go/goroutines"       // without those of the runtime, which newer versions of runtime/metrics count, too
-	HeapLive       = "/gc/heap/live:bytes" // after the last collection
-	HeapResident   = "go/heap-resident"    // of Go's heap, with the stacks of goroutines; not in each line
+	ProcessRSS     = "process/rss"              // bytes
+	ProcessMaxRSS  = "process/max-rss"          // bytes, the most so far: what servers say
+	ProcessCPU     = "process/cpu"              // seconds since the start; of a server, what its CPU profiles count
+	ProcessThreads = "process/threads"          // at that time
+	ProcessDelay   = "process/run-delay"        // seconds that its threads waited for a core
+	GroupPeriods   = "cgroup/periods"           // of the cgroup that may use the fewest cores, since it was made; only where there is such a limit
+	GroupThrottled = "cgroup/throttled-periods" // of these
+	GroupStopped   = "cgroup/throttled"         // seconds of its threads in those
+	NumRunnable    = "go/runnable"              // goroutines that wait for a P: the mean since the previous line
+	NumGoroutine   = "go/goroutines"            // without those of the runtime, which newer versions of runtime/metrics count, too
+	HeapLive       = "/gc/heap/live:bytes"      // after the last collection
+	HeapResident   = "go/heap-resident"         // of Go's heap, with the stacks of goroutines; not in each line
 )
 
 // Series are the metrics of a run over time.

@@ -49,6 +49,19 @@ func Counted(n int, what string) string {
 // Cores prints how many cores were busy on average, with two decimals, since it changes all the time.
 func Cores(x float64) string { return strconv.FormatFloat(x+0, 'f', 2, 64) } // +0 makes -0 no -0.00
 
+// Quota prints how many cores may be used: as many digits as somebody has set, and two if that is a fraction without an end.
+func Quota(cores float64) string {
+	s := strconv.FormatFloat(cores, 'f', -1, 64)
+	if _, digits, _ := strings.Cut(s, "."); len(digits) > 3 {
+		s = strings.TrimRight(strconv.FormatFloat(cores, 'f', 2, 64), "0")
+		s = strings.TrimSuffix(s, ".")
+	}
+	if s == "1" {
+		return "1 core"
+	}
+	return s + " cores"
+}
+
 // Money prints an amount of money: with cents where they matter, and else in groups of three digits.
 func Money(x float64) string {
 	switch {

@@ -77,3 +77,11 @@ func FuzzPercent(f *testing.F) {
 		}
 	})
 }
+
+func TestQuota(t *testing.T) {
+	for cores, want := range map[float64]string{0.5: "0.5 cores", 1: "1 core", 2: "2 cores", 0.125: "0.125 cores", 1.0 / 3: "0.33 cores", 1.999999: "2 cores"} {
+		if got := Quota(cores); got != want {
+			t.Errorf("Quota(%g) = %s, want %s", cores, got, want)
+		}
+	}
+}

@@ -10,11 +10,13 @@ import (
 
 // A Process asks the system about a process and its control group.
 type Process struct {
-	pid, dir                string // in /proc
-	looked                  bool   // for its control group, which takes longer than all else
-	memory, cpuUse, cpuStat string // files of its control group; "" where there are none
-	groupUse                string // memory that the control group uses which has the least to give
-	groupMost               int64  // what that is; 0 where there is no limit
+	pid, dir                string  // in /proc
+	looked                  bool    // for its control group, which takes longer than all else
+	memory, cpuUse, cpuStat string  // files of its control group; "" where there are none
+	groupUse                string  // memory that the control group uses which has the least to give
+	groupMost               int64   // what that is; 0 where there is no limit
+	cores                   float64 // that the control group may use which has the fewest; 0 where there is no limit
+	throttle                string  // the file that counts how often it was throttled for that; "" where there is no limit
 	buf                     []byte
 }
 
@@ -44,6 +46,57 @@ func (p *Process) look() {
 			p.groupUse = dir + map[string]string{"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_in_bytes"}[name]
 		}
 	}
+	p.findQuota(groupsOf(pid), groupMount)
+}
+
+// findQuota finds the control group that may use the fewest cores.
+func (p *Process) findQuota(groups, mount string) {
+	const quota1 = "cpu.cfs_quota_us"
+	for _, file := range groupFiles(groups, mount, "cpu.max", "cpu", quota1) {
+		words := string(p.read(file)) // 50000 100000, or max 100000; in version 1, 50000 or -1
+		dir, name := filepath.Split(file)
+		if name == quota1 {
+			words += " " + string(p.read(dir+"cpu.cfs_period_us"))
+		}
+		fields := strings.Fields(words)
+		if len(fields) != 2 {
+			continue
+		}
+		quota, errQuota := strconv.ParseInt(fields[0], 10, 64)
+		period, errPeriod := strconv.ParseInt(fields[1], 10, 64)
+		if errQuota != nil || errPeriod != nil || quota <= 0 || period <= 0 {
+			continue
+		}
+		if cores := float64(quota) / float64(period); p.cores == 0 || cores < p.cores {
+			p.cores, p.throttle = cores, dir+"cpu.stat"
+		}
+	}
+}
+
+// Cores returns how many cores the control group may use that may use the fewest; 0 where there is no limit.
+func (p *Process) Cores() float64 {
+	p.look()
+	return p.cores
+}
+
+// Throttled returns how often the kernel has throttled the control group of Cores.
+func (p *Process) Throttled() (t Throttling, ok bool) {
+	p.look()
+	text := p.read(p.throttle)
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(string(field(text, name)), 10, 64)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	t.Periods, t.Throttled = number("nr_periods "), number("nr_throttled ")
+	if us := number("throttled_usec "); us >= 0 {
+		t.Seconds = float64(us) / 1e6
+	} else if ns := number("throttled_time "); ns >= 0 { // version 1
+		t.Seconds = float64(ns) / 1e9
+	}
+	return t, t.Periods >= 0 && t.Throttled >= 0
 }
 
 // Close lets go of the process. Nothing holds on to it.
@@ -59,14 +112,25 @@ func innermost(names []string) string {
 // GroupFiles returns where a file is in the control groups of a process, from the innermost out: file2 where they are of
 // version 2, and file1 of a controller where they are of version 1.
 func GroupFiles(pid, file2, controller, file1 string) []string {
-	groups := readFile("/proc/"+pid+"/cgroup", make([]byte, 16<<10))
+	return groupFiles(groupsOf(pid), groupMount, file2, controller, file1)
+}
+
+// groupMount is where control groups are.
+const groupMount = "/sys/fs/cgroup"
+
+// groupsOf returns the control groups of a process, one a line.
+func groupsOf(pid string) string {
+	return string(readFile("/proc/"+pid+"/cgroup", make([]byte, 16<<10)))
+}
+
+func groupFiles(groups, mount, file2, controller, file1 string) []string {
 	var out []string
-	for _, line := range strings.Split(string(groups), "\n") {
+	for _, line := range strings.Split(groups, "\n") {
 		parts := strings.SplitN(line, ":", 3) // 4:memory:/path in version 1, 0::/path in version 2
 		if len(parts) != 3 {
 			continue
 		}
-		mount, name := "/sys/fs/cgroup", file2
+		mount, name := mount, file2
 		if parts[1] != "" {
 			found := false
 			for _, c := range strings.Split(parts[1], ",") {
@@ -213,6 +277,14 @@ func (p *Process) Append(b []byte) []byte {
 		line, _, _ := bytes.Cut(rest, []byte("\n"))
 		us, _ := strconv.ParseInt(string(line), 10, 64)
 		b = appendFloat(appendKey(b, "cgroup/cpu"), float64(us)/1e6)
+	}
+	if p.throttle == "" {
+		return b
+	}
+	if t, ok := p.Throttled(); ok {
+		b = strconv.AppendInt(appendKey(b, "cgroup/periods"), t.Periods, 10)
+		b = strconv.AppendInt(appendKey(b, "cgroup/throttled-periods"), t.Throttled, 10)
+		b = appendFloat(appendKey(b, "cgroup/throttled"), t.Seconds)
 	}
 	return b
 }

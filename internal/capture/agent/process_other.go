@@ -38,5 +38,11 @@ func (*Process) Group() (used, most int64) { return 0, 0 }
 // Memory returns how much memory there is, in bytes; 0 when that is not known.
 func (*Process) Memory() int64 { return 0 }
 
+// Cores returns how many cores the control group may use. This system has none.
+func (*Process) Cores() float64 { return 0 }
+
+// Throttled returns how often its control group was throttled.
+func (*Process) Throttled() (t Throttling, ok bool) { return t, false }
+
 // GroupFiles returns where a file is in the control groups of a process.
 func GroupFiles(pid, file2, controller, file1 string) []string { return nil }

@@ -96,5 +96,11 @@ func (*Process) AppendDelay(b []byte) []byte { return b }
 // Group returns how much memory the control group uses, and may have. These systems have none.
 func (*Process) Group() (used, most int64) { return 0, 0 }
 
+// Cores returns how many cores the control group may use. These systems have none.
+func (*Process) Cores() float64 { return 0 }
+
+// Throttled returns how often its control group was throttled.
+func (*Process) Throttled() (t Throttling, ok bool) { return t, false }
+
 // GroupFiles returns where a file is in the control groups of a process.
 func GroupFiles(pid, file2, controller, file1 string) []string { return nil }

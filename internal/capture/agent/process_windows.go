@@ -149,5 +149,11 @@ func (*Process) Memory() int64 {
 	return int64(status.total)
 }
 
+// Cores returns how many cores the control group may use. Windows has none.
+func (*Process) Cores() float64 { return 0 }
+
+// Throttled returns how often its control group was throttled.
+func (*Process) Throttled() (t Throttling, ok bool) { return t, false }
+
 // GroupFiles returns where a file is in the control groups of a process.
 func GroupFiles(pid, file2, controller, file1 string) []string { return nil }
