@@ -326,6 +326,9 @@ func (i *Info) Blocks() iter.Seq[Block] {
 	if i.Duration != 0 {
 		add("duration", time.Duration(i.Duration))
 	}
+	if i.Machine != nil {
+		add("machine", strings.Join(slices.DeleteFunc(machine(i.Machine), func(s string) bool { return s == "" }), ", "))
+	}
 	if i.Period != 0 {
 		add("period", Phrase{i.PeriodType, " ", Value{i.Period, alone(i.PeriodUnit)}})
 	}

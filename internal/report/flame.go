@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/recording"
 )
 
 // A Flame is the calling-context tree of a profile: who called whom, and what each call cost there.
@@ -290,6 +291,8 @@ type Info struct {
 	DropFrames string        `json:"drop_frames,omitempty"`
 	KeepFrames string        `json:"keep_frames,omitempty"`
 	Traces     []TraceTime   `json:"traces,omitempty"` // of the recording, where it has several
+
+	Machine *recording.Machine `json:"machine,omitempty"` // where the program of a recording ran
 }
 
 // A TypeTotal is a sample type and the sum of its values.

@@ -125,7 +125,7 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 		add("program", p.Path, p.Go, revision)
 	}
 	if c := m.Machine; c != nil {
-		add("machine", c.CPU, unit.Counted(c.CPUs, "core"), c.OS+"/"+c.Arch)
+		add("machine", machine(c)...)
 	}
 	if c := m.Recorder; c != nil {
 		add("recording took", unit.Time(c.CPU)+" of CPU")
@@ -152,6 +152,18 @@ func facts(m *recording.Manifest, metrics []string) Facts {
 	}
 	return out
 }
+
+// machine describes a machine.
+func machine(c *recording.Machine) []string {
+	limit := ""
+	if quota := c.Quota(); quota > 0 {
+		limit = limited(quota)
+	}
+	return []string{c.CPU, unit.Counted(c.CPUs, "core"), limit, c.OS + "/" + c.Arch}
+}
+
+// limited describes the CPU limit of a control group.
+func limited(cores float64) string { return "limited to " + unit.Quota(cores) }
 
 // maxEvents is how many times of trouble a first look lists.
 const maxEvents = 20

@@ -169,7 +169,8 @@ func (m *Mem) Tables() []Table {
 type Timeline struct {
 	Ref    string        `json:"ref"`
 	End    time.Duration `json:"end_ns"`
-	CPUs   int           `json:"cpus,omitempty"` // CPUs available to the program; 0 if unknown
+	CPUs   int           `json:"cpus,omitempty"`      // CPUs available to the program; 0 if unknown
+	Quota  float64       `json:"cpu_quota,omitempty"` // cores that its control group may use; 0 is no limit
 	Points []TimePoint   `json:"points"`
 	Events []TimeEvent   `json:"events,omitempty"` // conditions of --when that held
 	Notes  []string      `json:"notes,omitempty"`
@@ -183,8 +184,10 @@ type Timeline struct {
 // A TimePoint has the known values at a time.
 type TimePoint struct {
 	At         time.Duration `json:"at_ns"`
-	CPU        float64       `json:"cpus,omitempty"`    // mean busy cores since the previous point
-	GC         float64       `json:"gc_cpus,omitempty"` // mean cores busy with garbage collection
+	CPU        float64       `json:"cpus,omitempty"`      // mean busy cores since the previous point
+	GC         float64       `json:"gc_cpus,omitempty"`   // mean cores busy with garbage collection
+	Periods    int64         `json:"periods,omitempty"`   // of the CPU limit, since the previous point; 0 is no limit
+	Throttled  int64         `json:"throttled,omitempty"` // of these, in which the kernel held the limit
 	RSS        int64         `json:"rss,omitempty"`
 	Heap       int64         `json:"heap,omitempty"` // heap objects, including dead ones
 	Goal       int64         `json:"goal,omitempty"` // heap size at which collecting ends
@@ -205,7 +208,11 @@ func NewTimeEvent(e recording.Event) TimeEvent { return TimeEvent{e, trouble(&e)
 
 // Blocks returns the charts.
 func (t *Timeline) Blocks() iter.Seq[Block] {
-	list := []Block{Heading{[]Phrase{{t.Ref, Sep{}, Nanos(int64(t.End))}}}}
+	head := Phrase{t.Ref, Sep{}, Nanos(int64(t.End))}
+	if t.Quota > 0 {
+		head = append(head, Sep{}, limited(t.Quota))
+	}
+	list := []Block{Heading{[]Phrase{head}}}
 	for _, c := range t.Charts {
 		list = append(list, c)
 	}
@@ -232,11 +239,12 @@ const timeRows = 20
 // table returns some of the points, at about equal distances, and only columns with values.
 func (t *Timeline) table() Table {
 	size := &Measure{Unit: "bytes"}
-	var rss, heap, goal, goroutines, threads bool
+	var rss, heap, goal, goroutines, threads, throttled bool
 	for i := range t.Points {
 		p := &t.Points[i]
 		rss, heap, goal = rss || p.RSS > 0, heap || p.Heap > 0, goal || p.Goal > 0
 		goroutines, threads = goroutines || p.Goroutines > 0, threads || p.Threads > 0
+		throttled = throttled || p.Throttled > 0
 		size.Total = max(size.Total, p.RSS, p.Heap, p.Goal)
 	}
 	// Unknown values are empty. A process that has ended uses no memory, but exists until its parent waits for it.
@@ -254,6 +262,7 @@ func (t *Timeline) table() Table {
 		{"at", true, func(p *TimePoint) any { return Nanos(p.At) }},
 		{"cores", !t.NoCPU, func(p *TimePoint) any { return unit.Cores(p.CPU) }},
 		{"for GC", !t.NoGC, func(p *TimePoint) any { return unit.Cores(p.GC) }},
+		{"throttled", throttled, func(p *TimePoint) any { return Share{p.Throttled, p.Periods} }},
 		{"resident", rss, func(p *TimePoint) any { return known(p.RSS, Value{p.RSS, size}) }},
 		{"heap", heap, func(p *TimePoint) any { return known(p.Heap, Value{p.Heap, size}) }},
 		{"goal", goal, func(p *TimePoint) any { return known(p.Goal, Value{p.Goal, size}) }},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // Symptoms lists what is unusual about a run, most serious first.
@@ -26,6 +27,7 @@ const (
 	SymptomEnded      SymptomKind = "ended"      // the program crashed or was killed
 	SymptomTrouble    SymptomKind = "trouble"    // a condition of --when held
 	SymptomLimit      SymptomKind = "limit"      // memory came close to its limit
+	SymptomThrottled  SymptomKind = "throttled"  // the kernel kept the threads of the control group from running, to hold its CPU limit
 	SymptomLeaked     SymptomKind = "leaked"     // goroutines are blocked forever: nothing can wake them
 	SymptomStuck      SymptomKind = "stuck"      // goroutines were blocked at one place from the first snapshot to the last
 	SymptomGoroutines SymptomKind = "goroutines" // the number of goroutines grew
@@ -46,6 +48,9 @@ type Symptom struct {
 	Name  string      `json:"name,omitempty"`  // of a limit, of trouble, of what goroutines wait for, or how the program ended
 	Where string      `json:"where,omitempty"` // function that has most of it
 
+	Cores float64       `json:"cores,omitempty"`   // CPU limit of the control group; 0 if unknown
+	Lost  time.Duration `json:"lost_ns,omitempty"` // time that threads were kept from running, added up over the cores
+
 	Returned bool `json:"main_returned,omitempty"` // main had returned when leaked goroutines were looked for: some may only be leaked since
 
 	Next hint.Command `json:"-"` // a command that shows more
@@ -62,6 +67,12 @@ func (s *Symptom) Phrase() Phrase {
 		out = Phrase{s.Name}
 	case SymptomLimit:
 		out = Phrase{bytes(s.Part), " were resident at the peak, ", Share{s.Part, s.Whole}, " of the ", s.Name, " of ", bytes(s.Whole)}
+	case SymptomThrottled:
+		out = Phrase{"the kernel throttled the control group in ", int(s.Part), " of ", int(s.Whole), " periods (", Share{s.Part, s.Whole}, "), for ",
+			Nanos(s.Lost), " in total over all cores"}
+		if s.Cores > 0 {
+			out = append(out, ": its limit is "+unit.Quota(s.Cores))
+		}
 	case SymptomLeaked:
 		how := " (blocked forever)"
 		if s.Returned {
@@ -106,7 +117,7 @@ func (s *Symptom) Phrase() Phrase {
 // What grows, and what time is lost to, in the order in which it is named.
 var (
 	growing = []namedSymptom{{SymptomGoroutines, "goroutines", false}, {SymptomMemory, "live memory", false}}
-	losing  = []namedSymptom{{SymptomGC, "the collector", false}, {SymptomLocks, "locks", false}, {SymptomCores, "waiting for a core", true}}
+	losing  = []namedSymptom{{SymptomGC, "the collector", false}, {SymptomLocks, "locks", false}, {SymptomCores, "waiting for a core", true}, {SymptomThrottled, "the CPU limit", true}}
 )
 
 type namedSymptom struct {

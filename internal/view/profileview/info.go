@@ -37,6 +37,9 @@ func Info(in []*recording.Recording, q query.Query) (report.Report, error) {
 		KeepFrames: p.KeepFrames,
 		Traces:     report.NewTraceTimes(in[0].Traces(), query.Span{}),
 	}
+	if m := in[0].Manifest; m != nil {
+		out.Machine = m.Machine
+	}
 	if k, err := p.SampleIndex(""); err == nil && k >= 0 {
 		out.Head = headOf(p, k, query.Query{})
 		out.Total = calls.Measure{Profile: p, Type: k}.Total()

@@ -24,6 +24,8 @@ const (
 	grownMemoryShare = 1.2
 	muchGC           = 0.20 // of the CPU time
 	muchDelay        = 0.20 // of the time that threads ran or could have run
+	muchThrottled    = 0.05 // of the periods of the kernel
+	fewThrottled     = 5    // periods, which may be those of the start
 	muchLocked       = 0.10 // of the CPU time of the run
 	mostGrown        = 10   // functions that are listed
 	manyStuck        = 10   // goroutines
@@ -62,6 +64,15 @@ func Symptoms(in []*recording.Recording, _ query.Query) (report.Report, error) {
 				add(report.Symptom{Kind: report.SymptomLimit, Name: l.Name, Part: mem.AtPeak, Whole: l.Bytes, Next: hint.Ask("mem", rec.Ref).For("what memory is used for")})
 			}
 		}
+	}
+	periods, throttled := increase(s, recording.GroupPeriods), increase(s, recording.GroupThrottled)
+	if throttled >= fewThrottled && throttled > muchThrottled*periods {
+		one := report.Symptom{Kind: report.SymptomThrottled, Part: int64(throttled), Whole: int64(periods), Lost: time.Duration(nanos(increase(s, recording.GroupStopped)))}
+		if m := rec.Manifest; m != nil && m.Machine != nil {
+			one.Cores = m.Machine.Quota()
+		}
+		one.Next = hint.Ask("timeline", rec.Ref).For("when it was throttled")
+		add(one)
 	}
 	list := hint.Ask("goroutines", rec.Ref).For("where they are")
 	leaks, leaksMost := leaked(rec)
@@ -137,6 +148,7 @@ func untold(rec *recording.Recording, s *recording.Series, live course) (list []
 		{report.SymptomGC, has(recording.ProcessCPU) && has(metricGC)},
 		{report.SymptomLocks, has(metricLocked) || len(rec.Parts[recording.Mutex]) > 0},
 		{report.SymptomCores, has(recording.ProcessDelay)},
+		{report.SymptomThrottled, has(recording.GroupPeriods)},
 	} {
 		if !one.told {
 			list = append(list, one.kind)

@@ -39,6 +39,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		}
 		if m.Machine != nil {
 			cpus = cmp.Or(cpus, m.Machine.CPUs)
+			out.Quota = m.Machine.Quota()
 		}
 	}
 	out.CPUs = cpus
@@ -62,6 +63,7 @@ func Timeline(in []*recording.Recording, q query.Query) (report.Report, error) {
 		p.Goroutines, p.Threads = cmp.Or(whole(recording.NumGoroutine), whole(metricGoroutines)), whole(recording.ProcessThreads)
 		p.Live, p.Alloc = whole(recording.HeapLive), rate(s, metricAllocs, before, i)
 		p.CPU = rate(s, recording.ProcessCPU, before, i)
+		p.Periods, p.Throttled = gained(s, recording.GroupPeriods, before, i), gained(s, recording.GroupThrottled, before, i)
 		spent := func(name string) float64 { return rate(s, name, before, i) }
 		p.GC = collecting(p.CPU, spent)
 		if out.NoCPU {
@@ -163,6 +165,16 @@ func rate(s *recording.Series, name string, from, to int) float64 {
 		return 0
 	}
 	return max(0, (b-a)/(s.Times[to]-s.Times[from]).Seconds())
+}
+
+// gained returns by how much a count grew between two times.
+func gained(s *recording.Series, name string, from, to int) int64 {
+	a, okA := s.At(name, from)
+	b, okB := s.At(name, to)
+	if !okA || !okB {
+		return 0
+	}
+	return int64(max(0, b-a))
 }
 
 // collecting returns how much of cpu, the CPU time of the process, the garbage collector used, without idle-priority marking. The runtime counts

@@ -1464,10 +1464,12 @@ export interface Symptom {
   whole?: number;
   name?: string;
   where?: string;
+  cores?: number;
+  lost_ns?: number;
   main_returned?: boolean;
 }
 
-export type SymptomKind = "ended" | "trouble" | "limit" | "leaked" | "stuck" | "goroutines" | "memory" | "gc" | "cores" | "locks";
+export type SymptomKind = "ended" | "trouble" | "limit" | "throttled" | "leaked" | "stuck" | "goroutines" | "memory" | "gc" | "cores" | "locks";
 
 export interface Symptoms {
   ref: string;
@@ -1512,6 +1514,8 @@ export interface TimePoint {
   at_ns: number;
   cpus?: number;
   gc_cpus?: number;
+  periods?: number;
+  throttled?: number;
   rss?: number;
   heap?: number;
   goal?: number;
@@ -1525,6 +1529,7 @@ export interface Timeline {
   ref: string;
   end_ns: number;
   cpus?: number;
+  cpu_quota?: number;
   points: TimePoint[];
   events?: TimeEvent[];
   notes?: string[];

@@ -2,7 +2,7 @@
 
 import { Symptom, Symptoms } from "./api";
 import { asked, shows, timed, useAnswer, useApp } from "./data";
-import { count, percent, value } from "./format";
+import { busyCores, count, percent, value } from "./format";
 import { short } from "./names";
 import { Link } from "./parts";
 import { State, href, put, to } from "./state";
@@ -16,6 +16,7 @@ function told(s: Symptom): string {
     case "ended": return `The program ended: ${s.name}`;
     case "trouble": return s.name ?? "";
     case "limit": return `${bytes(s.part)} were resident at the peak, ${percent(s.part ?? 0, s.whole ?? 0)} of the ${s.name} of ${bytes(s.whole)}`;
+    case "throttled": return `The kernel throttled the control group in ${count(s.part ?? 0)} of ${count(s.whole ?? 0)} periods (${percent(s.part ?? 0, s.whole ?? 0)}), for ${nanos(s.lost_ns)} in total over all cores${s.cores ? `: its limit is ${busyCores(s.cores)} cores` : ""}`;
     case "leaked": return `${count(s.part ?? 0)} leaked ${s.part === 1 ? "goroutine" : "goroutines"} (blocked forever${s.main_returned ? ", since main returned if not before" : ""})${most(", most in")}`;
     case "stuck": return `${count(s.part ?? 0)} goroutines were blocked the whole time in ${short(s.where ?? "")} (${s.name})`;
     case "goroutines": return `Goroutines grew from ${count(s.from ?? 0)} to ${count(s.to ?? 0)}${most(", most in")}`;

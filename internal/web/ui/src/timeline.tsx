@@ -27,6 +27,7 @@ interface Run {
   cut: number; // before when cycles are left out
   axis: { from: number; to: number };
   cpus: number;
+  quota: number; // cores that the control group may use; 0 is no limit
 }
 
 function useRun() {
@@ -41,7 +42,7 @@ function useRun() {
     const from = points[0].at_ns;
     const cycles = (gc.data?.cycles ?? []).filter((c) => c.start_nanos > 0); // old logs do not say when
     const cut = gc.data && gc.data.shown < gc.data.of ? (cycles[0]?.start_nanos ?? 0) : 0;
-    return { points, events: times.data?.events ?? [], cycles, cut, axis: { from, to: Math.max(from + 1e6, points[points.length - 1].at_ns) }, cpus: times.data?.cpus ?? 0 };
+    return { points, events: times.data?.events ?? [], cycles, cut, axis: { from, to: Math.max(from + 1e6, points[points.length - 1].at_ns) }, cpus: times.data?.cpus ?? 0, quota: times.data?.cpu_quota ?? 0 };
   }, [times.data, gc.data]);
   const notes = [...(times.data?.notes ?? [])];
   if (run?.cut) notes.push(`only the last ${count(gc.data!.shown)} of ${count(gc.data!.of)} collections are here; hone gc lists all of them`);
@@ -350,7 +351,7 @@ function Charts({ run, brush }: { run: Run; brush: Brush }) {
         <div class="group">
           <span class="moment">{brush.cursor >= 0 ? "at" : brush.draft ? "choosing" : brush.applied ? "time" : ""} <b>{when}</b></span>
           {chosen && <span>{chosen} chosen</span>}
-          {!chosen && run.cpus > 0 && <span class="quiet">{run.cpus === 1 ? "one core" : run.cpus + " cores"}</span>}
+          {!chosen && run.cpus > 0 && <span class="quiet">{run.cpus === 1 ? "one core" : run.cpus + " cores"}{run.quota > 0 && `, limited to ${busyCores(run.quota)} cores`}</span>}
         </div>
         <div class="group">
           {brush.draft && <button onClick={() => brush.apply()}>Apply <kbd>Enter</kbd></button>}
