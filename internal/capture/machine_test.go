@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
@@ -148,5 +149,19 @@ func TestKilledForMemory(t *testing.T) {
 	}
 	if got := oom.Killed(nil); got != "" {
 		t.Errorf("it did not run, and hone says %q", got)
+	}
+}
+
+// Benchmarks that waited for their CPU limit say so, and others do not.
+func TestNoteThrottled(t *testing.T) {
+	s := Options{}.session()
+	before := agent.Throttling{Periods: 100, Throttled: 50, Seconds: 3}
+	s.noteThrottled(before, agent.Throttling{Periods: 125, Throttled: 50, Seconds: 3}, 0.5)
+	if n := s.manifest.Notes; len(n) != 0 {
+		t.Errorf("nothing was throttled, and the notes are %q", n)
+	}
+	s.noteThrottled(before, agent.Throttling{Periods: 125, Throttled: 57, Seconds: 3.4}, 0.5)
+	if n := s.manifest.Notes; len(n) != 1 || !strings.Contains(n[0], "throttled the control group in 7 of 25 periods, as its limit is 0.5 cores") {
+		t.Errorf("the notes are %q", n)
 	}
 }

@@ -2,11 +2,13 @@ package profileview
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 )
 
@@ -95,6 +97,32 @@ func TestInfoOfEmptyProfile(t *testing.T) {
 	if _, err := Info(recorded(nil), query.Query{}); err == nil {
 		t.Error("no error for a recording without a profile")
 	}
+}
+
+// A CPU limit is a fact of the machine that a recording is of.
+func TestInfoMachine(t *testing.T) {
+	p, err := profile.NewBuilder(profile.Header{}).Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := recorded(p)
+	in[0].Manifest = &recording.Manifest{Machine: &recording.Machine{OS: "linux", Arch: "arm64", CPUs: 2, CPULimit: "0.5"}}
+	r, err := Info(in, query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b := range r.Blocks() {
+		facts, ok := b.(report.Facts)
+		if !ok {
+			continue
+		}
+		want := report.Fact{Name: "machine", Value: "2 cores, limited to 0.5 cores, linux/arm64"}
+		if !slices.Contains(facts.Items, want) {
+			t.Errorf("facts are %v, want one to be %v", facts.Items, want)
+		}
+		return
+	}
+	t.Error("there are no facts")
 }
 
 func TestInfoCorpus(t *testing.T) {
