@@ -99,6 +99,17 @@ func (a About) Names(names ...string) string {
 	return ""
 }
 
+// ModFile returns the file that is the go.mod of a build, which a flag may name; "" is none.
+func (a About) ModFile() string {
+	file := a.GOMOD
+	for _, f := range Fields(a.GOFLAGS) {
+		if name, value, _ := strings.Cut(strings.TrimLeft(f, "-"), "="); name == "modfile" && value != "" {
+			file = value
+		}
+	}
+	return file
+}
+
 // WithoutDWARF returns flags with which a program is linked without DWARF, and as GOFLAGS says besides. A third of the time of the linker goes
 // into that, and stack traces, profiles and coverage need none.
 func (a About) WithoutDWARF() []string {

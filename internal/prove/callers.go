@@ -24,7 +24,11 @@ const mostCallers = 2
 
 // callers finds packages of the module that import one that changed, and did not change themselves.
 func (r *run) callers(ctx context.Context, p *pair) []string {
-	out, err := p.new.version.goIn(p.new.version.Dir).Run(ctx, "list", "-e", "-f", "{{.Dir}}\t{{range .Imports}}{{.}} {{end}}", "./...")
+	patterns, err := p.new.version.patterns()
+	if err != nil {
+		return nil
+	}
+	out, err := p.new.version.goIn(p.new.version.Dir).Run(ctx, append([]string{"list", "-e", "-f", "{{.Dir}}\t{{range .Imports}}{{.}} {{end}}"}, patterns...)...)
 	if err != nil {
 		return nil // such as a folder that is no module
 	}

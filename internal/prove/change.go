@@ -25,7 +25,16 @@ type Change struct {
 	Old, New Version
 	done     []func() // to be called in the end
 
+	asked asked // by which it was opened
+
 	compiled map[string]bool // kinds of builds for which compile was called; nil means that nobody wants to know
+}
+
+// asked is what Open was told. In a Change that was made without Open, only the folders differ.
+type asked struct {
+	refs           []string
+	folders, patch bool // what refs are; else revisions
+	open           bool
 }
 
 // first reports whether no build of a kind was made before, so that the build cache may have nothing for it.
@@ -85,7 +94,7 @@ var ErrAsked = errors.New("the change is not clear")
 // the working tree against a revision, A..B for two revisions, a file with a patch for the working tree with and without
 // it, or two folders.
 func Open(ctx context.Context, dir string, refs []string) (*Change, error) {
-	c := new(Change)
+	c := &Change{asked: asked{refs: refs, open: true}}
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		err = c.open(ctx, dir, refs)
@@ -110,6 +119,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 	case 1:
 		st, err := os.Stat(at(refs[0]))
 		if err == nil && st.Mode().IsRegular() {
+			c.asked.patch = true
 			return c.patch(ctx, dir, at(refs[0]), refs[0])
 		}
 		if ext := filepath.Ext(refs[0]); errors.Is(err, fs.ErrNotExist) && (ext == ".patch" || ext == ".diff") {
@@ -121,6 +131,7 @@ func (c *Change) open(ctx context.Context, dir string, refs []string) error {
 		}
 		return wrong
 	case 2:
+		c.asked.folders = true
 		for i, ref := range refs {
 			st, err := os.Stat(at(ref))
 			if err != nil && i == 0 && strings.Contains(ref, "..") {
@@ -253,29 +264,19 @@ func (c *Change) folder() (string, error) {
 
 // changedDirs returns the folders below both versions whose Go files differ, and which other files do.
 func (c *Change) changedDirs() (dirs, others []string, err error) {
-	old, err := listFiles(c.Old.Dir)
+	old, err := listFiles(c.Old.Dir, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	now, err := listFiles(c.New.Dir)
+	now, err := listFiles(c.New.Dir, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	for name := range old {
-		if _, ok := now[name]; !ok {
-			now[name] = ""
-		}
+	names, err := differing(old, now)
+	if err != nil {
+		return nil, nil, err
 	}
-	for name, file := range now {
-		if file != "" && old[name] != "" {
-			same, err := sameText(old[name], file)
-			if err != nil {
-				return nil, nil, err
-			}
-			if same {
-				continue
-			}
-		}
+	for _, name := range names {
 		dir := filepath.Dir(name)
 		switch {
 		case filepath.Ext(name) != ".go", strings.HasPrefix(filepath.ToSlash(name), "vendor/"):
@@ -285,8 +286,31 @@ func (c *Change) changedDirs() (dirs, others []string, err error) {
 		}
 	}
 	slices.Sort(dirs)
-	slices.Sort(others)
 	return dirs, others, nil
+}
+
+// differing returns the names of files that differ, or that one list lacks, in order.
+func differing(old, now map[string]string) ([]string, error) {
+	var names []string
+	for name := range old {
+		if now[name] == "" {
+			names = append(names, name)
+		}
+	}
+	for name, file := range now {
+		if old[name] != "" {
+			same, err := sameText(old[name], file)
+			if err != nil {
+				return nil, err
+			}
+			if same {
+				continue
+			}
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // sameText compares two files, which may be larger than memory.
@@ -327,8 +351,8 @@ func sameText(a, b string) (bool, error) {
 // maxTree is how many files are compared.
 const maxTree = 200_000
 
-// listFiles returns the files of a module that the go command would look at, by name in it.
-func listFiles(root string) (map[string]string, error) {
+// listFiles returns the files of a module that the go command would look at, by name in it. One folder may be left out; "" is none.
+func listFiles(root, without string) (map[string]string, error) {
 	files := make(map[string]string)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -339,7 +363,7 @@ func listFiles(root string) (map[string]string, error) {
 			if path == root {
 				return nil
 			}
-			if name[0] == '.' || name[0] == '_' || name == "node_modules" {
+			if name[0] == '.' || name[0] == '_' || name == "node_modules" || path == without {
 				return fs.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
@@ -362,30 +386,34 @@ func listFiles(root string) (map[string]string, error) {
 	return files, err
 }
 
-// doubtful says why a file that is no Go file of the module may change what the module does; "" when it cannot.
-func (c *Change) doubtful(name string) string {
+// doubtful says why a file that is no Go file of the module in top may change what the module does; "" when it cannot.
+func doubtful(top, name string) string {
 	slashed := filepath.ToSlash(name)
-	switch path.Base(slashed) {
-	case "go.mod", "go.sum", "go.work":
-		return name + " differs, so code of other modules may differ"
+	if isModFile(name) {
+		return " differs, so code of other modules may differ"
 	}
 	switch path.Ext(slashed) {
 	case ".s", ".S", ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".syso":
-		return name + " differs, but is not Go"
+		return " differs, but is not Go"
 	}
 	if strings.HasPrefix(slashed, "vendor/") {
-		return name + " differs, but is seen only where it is called"
+		return " differs, but is seen only where it is called"
 	}
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
-		in := os.DirFS(filepath.Join(c.New.Dir, dir)) // whose name is no pattern
+		in := os.DirFS(filepath.Join(top, dir)) // whose name is no pattern
 		files, _ := fs.Glob(in, "*.go")
 		for _, f := range files {
 			if text, err := fs.ReadFile(in, f); err == nil && bytes.Contains(text, []byte("\n//go:embed ")) {
-				return name + " differs, and may be embedded"
+				return " differs, and may be embedded"
 			}
 		}
 		if dir == "." {
 			return ""
 		}
 	}
+}
+
+// isModFile reports whether a file says which modules the go command builds.
+func isModFile(name string) bool {
+	return slices.Contains([]string{"go.mod", "go.sum", "go.work"}, filepath.Base(name))
 }

@@ -27,7 +27,7 @@ func (r *run) goNew() gocmd.Command { return r.change.New.goIn(r.change.New.Dir)
 
 // compiles builds what changed and what uses it, and returns the folders with tests of all that; none where it does not build.
 func (r *run) compiles(ctx context.Context, pairs []*pair) ([]string, error) {
-	if len(pairs) == 0 {
+	if len(pairs)+len(r.neighbors) == 0 {
 		return nil, nil
 	}
 	r.opt.Say("building, vet")
@@ -46,6 +46,9 @@ func (r *run) compiles(ctx context.Context, pairs []*pair) ([]string, error) {
 	if r.opt.Stop { // those that only use it come last
 		r.users = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return slices.Contains(own, dir) })
 		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !slices.Contains(own, dir) })
+	}
+	if len(pairs) == 0 {
+		return dirs, nil
 	}
 	return dirs, r.vets(ctx, pairs)
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -106,6 +107,7 @@ type run struct {
 	raced             bool                      // benchmarks ran against each other
 	benchmarks        *reached                  // that reach what changed; nil when that was not found out
 	dirs              []string                  // folders whose Go files differ
+	neighbors         []neighbor                // what else differs
 	blocks, hit       int                       // of functions that changed: how many there are, and how many were reached
 
 	left  time.Duration // of the time for calling both versions
@@ -117,19 +119,9 @@ type run struct {
 }
 
 func (r *run) all(ctx context.Context) error {
-	dirs, others, err := r.change.changedDirs()
-	if err != nil {
+	dirs, err := r.differing(ctx)
+	if err != nil || len(dirs)+len(r.neighbors) == 0 {
 		return err
-	}
-	for _, name := range others {
-		if doubt := r.change.doubtful(name); doubt != "" {
-			r.doubts = append(r.doubts, doubt)
-		}
-	}
-	if r.dirs = dirs; len(dirs) == 0 {
-		r.note("no Go file differs")
-		r.unchanged = len(r.doubts) == 0
-		return nil
 	}
 	work, err := scratch.Dir("prove-build-")
 	if err != nil {
@@ -138,19 +130,23 @@ func (r *run) all(ctx context.Context) error {
 	defer os.RemoveAll(work)
 	r.opt.Tests.begin()
 	r.opt.Say("loading both versions")
-	pairs, notes, err := pairUp(ctx, r.change, dirs)
-	var broken *BrokenError
-	if errors.As(err, &broken) && broken.New {
-		r.broken = true
-		r.check("builds", report.Failed, err.Error())
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	r.proof.Notes = append(r.proof.Notes, hint.Said(notes...)...)
-	if err := r.opt.affected(pairs); err != nil {
-		return err
+	var pairs []*pair
+	if len(dirs) > 0 {
+		var notes []string
+		pairs, notes, err = pairUp(ctx, r.change, dirs)
+		var broken *BrokenError
+		if errors.As(err, &broken) && broken.New {
+			r.broken = true
+			r.check("builds", report.Failed, err.Error())
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.proof.Notes = append(r.proof.Notes, hint.Said(notes...)...)
+		if err := r.opt.affected(pairs); err != nil {
+			return err
+		}
 	}
 	if !r.opt.NoTests {
 		dirs, err := r.compiles(ctx, pairs)
@@ -210,6 +206,12 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.opt.Faster != nil && len(pairs) == 0 && len(r.neighbors) > 0 { // only benchmarks of packages that differ are known to reach the change
+		r.proof.Pace = report.PaceUnknown
+		if !r.change.asked.patch {
+			r.hint(hint.Ask("compare", r.change.asked.refs...), " compares the speed of the benchmarks here")
+		}
+	}
 	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.raced && !r.stops() {
 		began, took := time.Now(), time.Since(began)
 		err := r.speed(ctx, pairs, took)
@@ -224,6 +226,47 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	return r.raceTests(ctx)
+}
+
+// differing finds out where the versions differ, and returns the folders whose Go files do. What is not compared is a doubt.
+func (r *run) differing(ctx context.Context) ([]string, error) {
+	c := r.change
+	if c.asked.open && !c.New.hasModule() && c.New.workspace() == "" {
+		return nil, c.noModule()
+	}
+	dirs, others, err := c.changedDirs()
+	if err != nil {
+		return nil, err
+	}
+	goFile := len(dirs) > 0
+	for _, name := range others {
+		if why := doubtful(c.New.Dir, name); why != "" {
+			r.doubts = append(r.doubts, name+why)
+			goFile = goFile || filepath.Ext(name) == ".go"
+		}
+	}
+	if c.asked.open {
+		if r.neighbors, err = c.neighbors(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range r.neighbors {
+		r.doubts = append(r.doubts, n.doubts()...)
+		if len(n.packages) > 0 {
+			r.hint(append(c.next(n.dir), " calls the functions that differ there")...)
+		}
+	}
+	r.dirs = dirs
+	if goFile || len(r.neighbors) > 0 {
+		return dirs, nil
+	}
+	r.note("no Go file differs")
+	if r.unchanged = len(r.doubts) == 0; r.unchanged && c.asked.open {
+		if _, changed, err := c.nested(); err == nil && len(changed) > 0 {
+			r.hint(append(append(hint.Text{"a module below this folder differs, but is not in use here: "}, c.next(changed[:min(len(changed), mostNamed)]...)...), " compares it")...)
+		}
+	}
+	return dirs, nil
 }
 
 // hopeless runs benchmarks that reach the change against each other, if there are any, and reports whether what comes behind them is useless.

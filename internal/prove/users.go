@@ -14,15 +14,24 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// usersOf returns the folders of the packages of pairs, and of those that use them, and which of them hold more than tests.
+// usersOf returns the folders of the packages of pairs, and of those that use them or what differs in a neighbor, and which of them hold more than tests.
 func (r *run) usersOf(ctx context.Context, pairs []*pair) (dirs, code []string, err error) {
-	out, err := r.goNew().Run(ctx, "list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Imports,Deps,TestImports,XTestImports", "./...")
+	patterns, err := r.change.New.patterns()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := r.goNew().Run(ctx, append([]string{"list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Imports,Deps,TestImports,XTestImports"}, patterns...)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	changed := make(map[string]bool)
 	for _, p := range pairs {
 		changed[p.new.pkg.PkgPath] = true
+	}
+	for _, n := range r.neighbors {
+		for _, path := range n.packages {
+			changed[path] = true
+		}
 	}
 	var far []string // they use it through others
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
