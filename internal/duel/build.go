@@ -82,10 +82,10 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		if p.Dir == "" {
-			if p.Error != nil && strings.Contains(p.Error.Err, "does not contain main module") {
-				return nil, noModule(s)
-			}
 			if p.Error != nil {
+				if homeless := gocmd.Homeless(s.Dir, p.Error.Err); homeless != nil {
+					return nil, fmt.Errorf("%s: %w", s.Name, homeless)
+				}
 				return nil, fmt.Errorf("%s: %s", s.Name, p.Error.Err)
 			}
 			continue
@@ -101,10 +101,6 @@ func (s *Side) packages(ctx context.Context, patterns, flags []string, bench *re
 			}
 		}
 	}
-}
-
-func noModule(s *Side) error {
-	return fmt.Errorf("%s: %w", s.Name, &gocmd.NoModuleError{Dir: s.Dir})
 }
 
 // hasBenchmark reports whether a file declares a benchmark that the pattern matches.

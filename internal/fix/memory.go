@@ -118,7 +118,7 @@ func (m *Memory) Forget(dir string) (int, error) {
 			return n - len(m.list), m.save()
 		}
 		if dir == filepath.Dir(dir) {
-			return 0, &gocmd.NoModuleError{Dir: from}
+			return 0, gocmd.NoModule(from)
 		}
 	}
 }

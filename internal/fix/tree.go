@@ -53,7 +53,7 @@ func openTree(ctx context.Context, dir string) (*tree, error) {
 		return nil, err
 	}
 	if about.GOMOD == "" || about.GOMOD == os.DevNull {
-		return nil, &gocmd.NoModuleError{Dir: dir}
+		return nil, gocmd.NoModule(dir)
 	}
 	t := &tree{dir: dir, vers: about.GOVERSION + " " + about.GOOS + "/" + about.GOARCH, was: make(map[string][]byte)}
 	if t.mod, err = filepath.EvalSymlinks(filepath.Dir(about.GOMOD)); err != nil {

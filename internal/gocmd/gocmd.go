@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/git"
-	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/scratch"
 )
 
@@ -45,55 +44,6 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:\n%s", e.Doing, strings.TrimSpace(e.Output))
-}
-
-// A NoModuleError says that a folder is in no module.
-type NoModuleError struct{ Dir string }
-
-func (e *NoModuleError) Error() string { return "there is no go.mod in " + e.Dir + " or above it" }
-
-// Hint says what to do about it.
-func (e *NoModuleError) Hint() hint.Text {
-	return hint.Text{"change to the folder of a module, or make one here: go mod init NAME, then go mod tidy"}
-}
-
-// noModule returns the error that the folder of the command is in no module.
-func (c Command) noModule() error {
-	dir, err := filepath.Abs(c.Dir)
-	if err != nil {
-		return err
-	}
-	return &NoModuleError{dir}
-}
-
-// notInWorkspace returns the error that the module of the folder is not in the workspace.
-func (c Command) notInWorkspace() error {
-	dir, err := filepath.Abs(c.Dir)
-	if err != nil {
-		return err
-	}
-	return &OutsideError{dir}
-}
-
-// An OutsideError says that the module of a folder is not in the workspace of a go.work above it.
-type OutsideError struct{ Dir string }
-
-func (e *OutsideError) Error() string {
-	return "the module of " + e.Dir + " is not in the workspace of the go.work above it"
-}
-
-// Hint returns the next step.
-func (e *OutsideError) Hint() hint.Text {
-	return hint.Text{"go work use " + e.Dir + " adds the module; GOWORK=off ignores the workspace"}
-}
-
-// moduleless is what the go command says in a folder that is in no module, where it needs one.
-const moduleless = "go.mod file not found in current directory or any parent directory"
-
-// isOutside reports whether the go command says that the module of a folder is not in the workspace.
-func isOutside(text string) bool {
-	return strings.Contains(text, "current directory is contained in a module that is not one of the workspace modules") ||
-		strings.Contains(text, "directory prefix . does not contain modules listed in go.work")
 }
 
 // waitDelay is how long the go command has to come to an end when it was interrupted.
@@ -137,11 +87,10 @@ func (c Command) run(ctx context.Context, args []string) (out, said []byte, err 
 		return nil, nil, fmt.Errorf("the go command cannot be run: %w", err)
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
-	case errors.As(err, &exit) && strings.Contains(stderr.String(), moduleless):
-		return nil, nil, c.noModule()
-	case errors.As(err, &exit) && isOutside(stderr.String()):
-		return nil, nil, c.notInWorkspace()
 	case errors.As(err, &exit):
+		if homeless := Homeless(c.Dir, stderr.String()); homeless != nil {
+			return nil, nil, homeless
+		}
 		return nil, nil, &Error{"go " + strings.Join(args, " "), cmp.Or(stderr.String(), exit.Error())}
 	}
 	return stdout.Bytes(), stderr.Bytes(), err

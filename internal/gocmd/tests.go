@@ -43,10 +43,10 @@ func (c Command) TestPackages(ctx context.Context, patterns, flags []string) ([]
 		if p.Dir == "" {
 			if p.Error != nil {
 				if about, err := c.About(ctx); strings.HasPrefix(p.ImportPath, ".") && err == nil && (about.GOMOD == "" || about.GOMOD == os.DevNull) {
-					return nil, c.noModule()
+					return nil, NoModule(c.Dir)
 				}
-				if isOutside(p.Error.Err) {
-					return nil, c.notInWorkspace()
+				if homeless := Homeless(c.Dir, p.Error.Err); homeless != nil {
+					return nil, homeless
 				}
 				return nil, errors.New(p.Error.Err)
 			}

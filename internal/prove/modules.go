@@ -135,26 +135,6 @@ func (v Version) used(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// nested returns the folders of modules below a folder, with slashes.
-func nested(root string) ([]string, error) {
-	var out []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() || path == root {
-			return err
-		}
-		if name := d.Name(); name[0] == '.' || name[0] == '_' || name == "node_modules" || name == "testdata" || name == "vendor" {
-			return fs.SkipDir
-		}
-		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
-			rel, err := filepath.Rel(root, path)
-			out = append(out, filepath.ToSlash(rel))
-			return err
-		}
-		return nil
-	})
-	return out, err
-}
-
 // under returns the real name of a file or folder that a file in dir names.
 func under(dir, name string) string {
 	if name = filepath.FromSlash(name); !filepath.IsAbs(name) {

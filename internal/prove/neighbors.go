@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/order"
 )
@@ -236,9 +237,7 @@ const mostNamed = 5
 
 // nested returns the folders of modules below that of the new version, and which of them differ from the old one.
 func (c *Change) nested() (list, changed []string, err error) {
-	if list, err = nested(c.New.Dir); err != nil {
-		return nil, nil, err
-	}
+	list = gocmd.ModulesBelow(c.New.Dir)
 	for _, dir := range list {
 		old := filepath.Join(c.Old.Dir, filepath.FromSlash(dir))
 		if _, err := os.Stat(old); err != nil {
