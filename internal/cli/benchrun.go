@@ -167,8 +167,11 @@ func benchFile(ctx context.Context, sys *System, out *output, f *benchFlags) (fi
 // historyDir returns the folder with the history of the repository.
 func historyDir(ctx context.Context, sys *System) (string, error) {
 	dir, err := git.Command{Dir: sys.Dir}.Line(ctx, "rev-parse", "--git-common-dir")
-	if err != nil {
+	switch {
+	case git.IsOutside(err):
 		return "", withHint(errors.New("the benchmark history is kept in a git repository, but this folder is not in one"), "-o FILE.hone saves a run; hone bench OLD.hone NEW.hone shows several")
+	case err != nil:
+		return "", hint.Errorf(hint.Next(err), "the benchmark history is kept in a git repository: %s", git.Said(err))
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(sys.Dir, dir)

@@ -328,7 +328,9 @@ func hints(err error, by hint.Speller) []string {
 	}
 	var knows hint.Knows
 	for rest := err; errors.As(rest, &knows); { // an error and the error that it wraps may both have a hint
-		out = append(out, knows.Hint().Spell(by))
+		if text := knows.Hint().Spell(by); text != "" {
+			out = append(out, text)
+		}
 		rest = nil
 		if inner, ok := knows.(interface{ Unwrap() error }); ok {
 			rest = inner.Unwrap()

@@ -160,6 +160,8 @@ func revisionError(command string, err error) error {
 	switch folders := hint.Ask(command, "OLD", "NEW"); {
 	case errors.Is(err, duel.ErrNoRepository):
 		return withHint(err, folders, " compares two folders")
+	case errors.Is(err, git.ErrNotInstalled):
+		return withHint(err, folders, " compares two folders without git")
 	case errors.Is(err, duel.ErrNoCommit):
 		return withHint(err, "git log --oneline and git branch list revisions; ", folders, " compares two folders")
 	}

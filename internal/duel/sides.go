@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/git"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/scratch"
 )
@@ -96,8 +97,8 @@ func (r *repository) open(ctx context.Context, dir string) (err error) {
 		if errors.Is(err, git.ErrNotInstalled) {
 			return fmt.Errorf("comparing revisions needs git: %w", err)
 		}
-		if said := git.Said(err); !strings.Contains(said, "not a git repository") {
-			return fmt.Errorf("%s: git: %s", r.dir, said) // such as: the repository belongs to another user
+		if !git.IsOutside(err) { // such as: the repository belongs to another user
+			return hint.Errorf(hint.Next(err), "%s: git: %s", r.dir, git.Said(err))
 		}
 		return fmt.Errorf("%s: %w", r.dir, ErrNoRepository)
 	}

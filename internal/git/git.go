@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 // A Command runs git. The zero Command does it in the current folder.
@@ -25,7 +27,7 @@ type Command struct {
 
 // Errors of Run, besides Error and those of the context.
 var (
-	ErrNotInstalled = errors.New("git is not installed")
+	ErrNotInstalled = hint.Errorf(hint.Text{"install git (https://git-scm.com/downloads), or add its folder to PATH"}, "git is not installed")
 	ErrTooLarge     = errors.New("git printed too much")
 )
 
@@ -33,9 +35,24 @@ var (
 type Error struct {
 	Args []string // of git
 	Said string   // its first complaint; how it ended where it said nothing
+	Next string   // the command that it advises, such as for a repository of another user; "" is none
 }
 
 func (e *Error) Error() string { return "git " + strings.Join(e.Args, " ") + ": " + e.Said }
+
+// Hint returns the next step, if git knows one.
+func (e *Error) Hint() hint.Text {
+	if e.Next == "" {
+		return nil
+	}
+	return hint.Text{"if you trust the repository: " + e.Next}
+}
+
+// IsOutside reports whether git failed because the folder is in no repository.
+func IsOutside(err error) bool {
+	var failed *Error
+	return errors.As(err, &failed) && strings.Contains(failed.Said, "not a git repository")
+}
 
 // Said returns what git complained about, without the command, where an error is that git failed; else the text of the error.
 func Said(err error) string {
@@ -85,7 +102,7 @@ func (c Command) Run(ctx context.Context, args ...string) ([]byte, error) {
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, ErrNotInstalled
 	case errors.As(err, &exit):
-		return out.text, &Error{args, complaint(string(said.text), exit)}
+		return out.text, &Error{args, complaint(string(said.text), exit), advice(string(said.text))}
 	case err != nil:
 		return nil, fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
 	}
@@ -115,6 +132,16 @@ func complaint(text string, exit error) string {
 		return lines[0]
 	}
 	return exit.Error()
+}
+
+// advice returns the command with which git says that a repository of another user can be trusted, or "".
+func advice(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "git config ") && strings.Contains(line, " safe.directory ") {
+			return line
+		}
+	}
+	return ""
 }
 
 func (c Command) environ(env []string) []string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/testrun"
 )
 
@@ -150,9 +151,28 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
+// TestIsOutside holds that a folder in no repository is told from a repository that git does not open.
+func TestIsOutside(t *testing.T) {
+	top, _, _ := repository(t)
+	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(top))
+	_, err := Command{Dir: filepath.Dir(top)}.Run(t.Context(), "status")
+	if !IsOutside(err) {
+		t.Errorf("in no repository: %v", err)
+	}
+	_, err = Command{Dir: top}.Run(t.Context(), "cat-file", "-t", "nowhere")
+	if err == nil || IsOutside(err) {
+		t.Errorf("in a repository: %v", err)
+	}
+	if next := hint.Next(err); next != nil {
+		t.Errorf("the next step is %v", next)
+	}
+}
+
 func TestNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := (Command{}).Run(t.Context(), "status"); !errors.Is(err, ErrNotInstalled) {
 		t.Errorf("the error is %v; want %v", err, ErrNotInstalled)
+	} else if next := hint.Next(err).String(); !strings.HasPrefix(next, "install git") {
+		t.Errorf("the next step is %q", next)
 	}
 }
