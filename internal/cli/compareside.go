@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -125,9 +126,16 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 	case kind(0) == "program" || kind(0) == "file":
 		return true, done, usagef("for example: hone compare old.test new.test, or hone compare main..HEAD", "%s is neither a revision nor a folder; compare needs two of the same kind", args[0])
 	}
-	spec, isRev := "", false
-	if len(args) > 0 && isRevision(ctx, sys, args[0]) {
-		spec, args, isRev = args[0], args[1:], true
+	spec, isRev, isOdd, all := "", false, false, args
+	if len(args) > 0 {
+		isRev = isRevision(ctx, sys, args[0])
+		isOdd = !isRev && isNeither(ctx, sys, args[0]) // such as a branch that was not fetched
+	}
+	if isRev = isRev || isOdd; isRev {
+		spec, args = args[0], args[1:]
+	}
+	if isRev && !strings.Contains(spec, "..") && len(args) > 0 && isRevision(ctx, sys, args[0]) && isNeither(ctx, sys, args[0]) {
+		return true, done, &usageError{err: withHint(fmt.Errorf("%s is a revision, and only packages come after %s", args[0], spec), hint.Ask("compare", spec+".."+args[0]), " compares two revisions")}
 	}
 	opt.Packages = args
 	if set && !isRev {
@@ -136,10 +144,25 @@ func sourcesOf(ctx context.Context, sys *System, opt *duel.Options, args []strin
 		return false, done, nil
 	}
 	opt.Old, opt.New, done, err = duel.Revisions(ctx, sys.Dir, spec)
-	if i := slices.IndexFunc(args, func(a string) bool { return isMissing(ctx, sys, a) }); i >= 0 && errors.Is(err, duel.ErrNoRepository) {
-		err = fmt.Errorf("%s does not exist, and %w", args[i], err)
+	if i := slices.IndexFunc(all, func(a string) bool { return isMissing(ctx, sys, a) }); i >= 0 && errors.Is(err, duel.ErrNoRepository) {
+		err = fmt.Errorf("%s does not exist, and %w", all[i], err)
+	}
+	if isOdd && errors.As(err, new(*duel.NoCommitError)) {
+		err = fmt.Errorf("%w, and is no package", err)
 	}
 	return true, done, revisionError("compare", err)
+}
+
+// isNeither reports whether a word names no file or folder here and no package.
+func isNeither(ctx context.Context, sys *System, s string) bool {
+	if s == "" || strings.Contains(s, "...") || strings.HasPrefix(s, ".") || filepath.IsAbs(s) {
+		return false // it is meant as a folder
+	}
+	if _, err := os.Stat(filepath.Join(sys.Dir, s)); err == nil {
+		return false
+	}
+	dir, err := gocmd.Command{Dir: sys.Dir}.Run(ctx, "list", "-e", "-f={{.Dir}}", "--", s)
+	return err == nil && len(bytes.TrimSpace(dir)) == 0
 }
 
 // compareHint adds what compare takes to an error about two files or folders, or the command that compares profiles.
@@ -155,14 +178,19 @@ func compareHint(ctx context.Context, args []string, err error) error {
 	return withHint(err, hint.Ask("compare", "OLD", "NEW"), " takes two folders, test programs, or files of go test -bench output; ", hint.Ask("compare", "main..HEAD"), " takes revisions")
 }
 
-// revisionError adds a hint about comparing folders to an error about revisions.
+// revisionError adds the next step to an error about revisions.
 func revisionError(command string, err error) error {
+	var missing *duel.NoCommitError
 	switch folders := hint.Ask(command, "OLD", "NEW"); {
 	case errors.Is(err, duel.ErrNoRepository):
 		return withHint(err, folders, " compares two folders")
 	case errors.Is(err, git.ErrNotInstalled):
 		return withHint(err, folders, " compares two folders without git")
-	case errors.Is(err, duel.ErrNoCommit):
+	case errors.As(err, new(*duel.ShallowError)):
+		return withHint(err, "this clone is shallow, so older commits are missing: git fetch --unshallow gets them; in GitHub Actions, set fetch-depth: 0 for actions/checkout")
+	case errors.As(err, &missing) && missing.Remote != "":
+		return withHint(err, fmt.Sprintf("if the remote has that branch, git fetch %s %s:refs/remotes/%[1]s/%[2]s gets it; git branch -r lists those that are here", missing.Remote, missing.Branch))
+	case missing != nil:
 		return withHint(err, "git log --oneline and git branch list revisions; ", folders, " compares two folders")
 	}
 	return err

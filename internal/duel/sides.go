@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +33,19 @@ type Side struct {
 // ErrNoRepository is that versions were named outside of a git repository.
 var ErrNoRepository = errors.New("not in a git repository")
 
-// ErrNoCommit is that what should be a revision is not one.
-var ErrNoCommit = errors.New("names no commit")
+// A NoCommitError says that what should be a revision is not one here.
+type NoCommitError struct {
+	Name           string
+	Remote, Branch string // it is a branch of a remote; "" is none
+}
+
+func (e *NoCommitError) Error() string { return e.Name + " names no commit" }
+
+// A ShallowError is what is wrong with revisions in a clone that lacks older commits, which may be why.
+type ShallowError struct{ Err error }
+
+func (e *ShallowError) Error() string { return e.Err.Error() }
+func (e *ShallowError) Unwrap() error { return e.Err }
 
 // Revisions returns the sides that a spec names: A..B are two revisions, A is one against the working tree, and "" is where
 // the work began against the working tree. close removes what was checked out for it.
@@ -51,7 +63,7 @@ func Revisions(ctx context.Context, dir, spec string) (old, new Side, close func
 	before, after, isRange := strings.Cut(spec, "..")
 	if strings.HasPrefix(after, ".") { // A...B is from where they parted
 		after = after[1:]
-		base, err := r.run(ctx, "merge-base", cmp.Or(before, "HEAD"), cmp.Or(after, "HEAD"))
+		base, err := r.parted(ctx, cmp.Or(before, "HEAD"), cmp.Or(after, "HEAD"))
 		if err != nil {
 			return old, new, close, fmt.Errorf("finding where %s parted: %w", spec, err)
 		}
@@ -130,16 +142,57 @@ func (r *repository) base(ctx context.Context) (string, error) {
 		return "HEAD", err
 	}
 	if _, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD~1"); err != nil {
-		return "", errors.New("there is only one commit, and no change since to compare with it")
+		return "", r.unshallowed(ctx, errors.New("there is only one commit, and no change since to compare with it"))
 	}
 	return "HEAD~1", nil
+}
+
+// commit returns the commit that a revision names.
+func (r *repository) commit(ctx context.Context, name string) (string, error) {
+	rev, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err == nil {
+		return rev, nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	missing := &NoCommitError{Name: name}
+	if remote, branch, ok := strings.Cut(name, "/"); ok && !strings.ContainsAny(branch, "~^@:") {
+		if remotes, err := r.run(ctx, "remote"); err == nil && slices.Contains(strings.Fields(remotes), remote) {
+			missing.Remote, missing.Branch = remote, branch
+			return "", missing
+		}
+	}
+	return "", r.unshallowed(ctx, missing)
+}
+
+// unshallowed returns what is wrong with revisions, as a ShallowError if the clone lacks older commits.
+func (r *repository) unshallowed(ctx context.Context, wrong error) error {
+	if is, err := r.run(ctx, "rev-parse", "--is-shallow-repository"); err == nil && is == "true" {
+		return &ShallowError{wrong}
+	}
+	return wrong
+}
+
+// parted returns the last commit that two revisions have in common.
+func (r *repository) parted(ctx context.Context, a, b string) (string, error) {
+	for _, name := range []string{a, b} {
+		if _, err := r.commit(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	base, err := r.run(ctx, "merge-base", a, b)
+	if failed := (*git.Error)(nil); errors.As(err, &failed) {
+		return "", r.unshallowed(ctx, fmt.Errorf("%s and %s have no commit in common", a, b))
+	}
+	return base, err
 }
 
 // side checks a revision out into a folder of its own.
 func (r *repository) side(ctx context.Context, name string) (s Side, err error) {
 	s.Name = name
-	if s.Rev, err = r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err != nil {
-		return s, fmt.Errorf("%s %w", name, ErrNoCommit)
+	if s.Rev, err = r.commit(ctx, name); err != nil {
+		return s, err
 	}
 	if len(name) == len(s.Rev) {
 		s.Name = name[:min(len(name), 12)]
