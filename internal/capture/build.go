@@ -124,7 +124,7 @@ func (b *Build) build(ctx context.Context, work string) (*built, error) {
 	if about.Trims(flags) {
 		named = "" // as the go command names them
 	}
-	added, err := addAgent(about.GOROOT, named, about.GOEXPERIMENT, work, b.Trace || b.Flight || b.Latency, replace)
+	added, err := addAgent(about, named, work, b.Trace || b.Flight || b.Latency, replace)
 	if err != nil {
 		return nil, err
 	}

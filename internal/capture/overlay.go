@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -45,9 +44,9 @@ var elsewhere = []string{"pprof.go", "rate.go", "pack.go", "open.go", "signal.go
 
 // addAgent adds the recorder to an overlay, and returns the folder that its files are in. The go command goes by what is
 // in them, not by where they are, so it builds them once. With requests, net/http says what it answered. The compiler takes
-// the files to be in the folder named: it would keep where goroot is in what it builds, which may be a link that is gone when the next program is
+// the files to be in the folder named: it would keep where GOROOT is in what it builds, which may be a link that is gone when the next program is
 // built from that. "" leaves that to the compiler.
-func addAgent(goroot, named, experiments, work string, requests bool, replace gocmd.Overlay) (string, error) {
+func addAgent(about gocmd.About, named, work string, requests bool, replace gocmd.Overlay) (string, error) {
 	files, err := fs.Glob(agentFiles, "agent/*")
 	if err != nil {
 		return "", err
@@ -72,7 +71,7 @@ func addAgent(goroot, named, experiments, work string, requests bool, replace go
 	}
 	add["os/signal/zz_hone.go"] = read("signal.go.txt")
 	given := func(name string) ([]byte, error) {
-		text, err := os.ReadFile(filepath.Join(goroot, "src", filepath.FromSlash(name)))
+		text, err := os.ReadFile(filepath.Join(about.GOROOT, "src", filepath.FromSlash(name)))
 		if err != nil {
 			return nil, fmt.Errorf("reading the standard library: %w", err)
 		}
@@ -93,7 +92,7 @@ func addAgent(goroot, named, experiments, work string, requests bool, replace go
 		if err != nil {
 			return "", err
 		}
-		if _, ok := rewrite(rate, rateAsIs); ok && !strings.Contains(experiments, "staticlockranking") {
+		if _, ok := rewrite(rate, rateAsIs); ok && !strings.Contains(about.GOEXPERIMENT, "staticlockranking") {
 			if own, ok := rewrite(text, rateChanges); ok {
 				text = own
 				add["runtime/pprof/zz_honerate.go"] = read("rate.go.txt")
@@ -111,7 +110,7 @@ func addAgent(goroot, named, experiments, work string, requests bool, replace go
 		add["runtime/pprof/zz_honepack.go"] = read("pack.go.txt")
 	}
 	const maps, elf = "runtime/pprof/proto_other.go", "runtime/pprof/elf.go"
-	if runtime.GOOS == "linux" {
+	if about.GOOS == "linux" {
 		text, _ := given(maps) // a file that is missing has nothing to change
 		own, _ := given(elf)
 		text, readsMaps := rewrite(text, mapsChanges)
@@ -133,7 +132,7 @@ func addAgent(goroot, named, experiments, work string, requests bool, replace go
 	}
 	add[agentFile(heap)] = ofPackage(read(heap + ".txt"))
 	const server, request = "net/http/server.go", "net/http/request.go"
-	if _, ok := replace[filepath.Join(goroot, "src", filepath.FromSlash(server))]; requests && !ok {
+	if _, ok := replace[filepath.Join(about.GOROOT, "src", filepath.FromSlash(server))]; requests && !ok {
 		if text, err = given(request); err != nil {
 			return "", err
 		}
@@ -158,7 +157,7 @@ func addAgent(goroot, named, experiments, work string, requests bool, replace go
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return "", err
 		}
-		replace[filepath.Join(goroot, "src", filepath.FromSlash(name))] = file
+		replace[filepath.Join(about.GOROOT, "src", filepath.FromSlash(name))] = file
 	}
 	return dir, nil
 }

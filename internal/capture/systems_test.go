@@ -27,8 +27,9 @@ func TestRecorderCompilesForOtherSystems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			about.GOOS, about.GOARCH = goos, goarch
 			replace := gocmd.Overlay{}
-			if _, err := addAgent(about.GOROOT, "", about.GOEXPERIMENT, work, true, replace); err != nil {
+			if _, err := addAgent(about, "", work, true, replace); err != nil {
 				t.Fatal(err)
 			}
 			overlay := filepath.Join(work, "overlay.json")

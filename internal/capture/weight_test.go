@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestOverlayFits(t *testing.T) {
 	}
 	goroot := filepath.Clean(about.GOROOT)
 	replace := gocmd.Overlay{}
-	if _, err := addAgent(goroot, "", "", t.TempDir(), true, replace); err != nil {
+	if _, err := addAgent(gocmd.About{GOROOT: goroot, GOOS: runtime.GOOS}, "", t.TempDir(), true, replace); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
@@ -46,7 +47,7 @@ func TestOverlayMisfits(t *testing.T) {
 		}
 	}
 	replace := gocmd.Overlay{}
-	if _, err := addAgent(goroot, "", "", t.TempDir(), false, replace); err != nil {
+	if _, err := addAgent(gocmd.About{GOROOT: goroot, GOOS: runtime.GOOS}, "", t.TempDir(), false, replace); err != nil {
 		t.Fatal(err)
 	}
 	for name := range replace {
