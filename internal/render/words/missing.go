@@ -183,11 +183,10 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.PanicsBefore:       "after a panic, a call at the end of the iteration would not run",
 
 		missing.LessElsewhere:     "Less is not a function literal in the call",
-		missing.LessDoesMore:      "Less does more than compare two elements, or one field of them, with < or >",
+		missing.LessDoesMore:      "Less does more than compare the same of two elements",
 		missing.LessDoesMoreAlone: "Less does more than compare elements, or one field of them",
-		missing.LessOfFloats:      "Less compares floating-point numbers, and cmp.Compare orders NaN differently",
 		missing.MethodsElsewhere:  "the methods of %s need to be in this package, with value receivers",
-		missing.ListInField:       "%s is a struct, and the list that it sorts is a field of it",
+		missing.ListInField:       "%s is a struct, and what its Less compares by cannot be seen in the call",
 		missing.SwapDoesMore:      "%s.Swap does more than swap two elements",
 		missing.LenIsOther:        "%s.Len does not return the length of the list",
 

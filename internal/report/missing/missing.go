@@ -192,7 +192,6 @@ const (
 	LessElsewhere     Fact = "less-elsewhere"
 	LessDoesMore      Fact = "less-does-more"
 	LessDoesMoreAlone Fact = "less-does-more-alone"
-	LessOfFloats      Fact = "less-of-floats"
 	MethodsElsewhere  Fact = "methods-elsewhere"
 	ListInField       Fact = "list-in-field"
 	SwapDoesMore      Fact = "swap-does-more"

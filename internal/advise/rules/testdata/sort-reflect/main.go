@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"sort"
+	"strings"
+	"time"
 )
 
 type item struct {
@@ -73,7 +76,179 @@ func sorted(list []item, words []string) {
 	sort.Sort(byN(list))                                                               // cost: sort.Sort sort.pdqsort; want
 }
 
+// These sort a field by another one.
+type byDim struct {
+	dim  int
+	list [][]float64
+}
+
+func (s *byDim) Len() int           { return len(s.list) }
+func (s *byDim) Less(i, j int) bool { return s.list[i][s.dim] < s.list[j][s.dim] }
+func (s *byDim) Swap(i, j int)      { s.list[i], s.list[j] = s.list[j], s.list[i] }
+
+func dims(dim int, list [][]float64) {
+	sort.Sort(&byDim{dim, list})          // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(&byDim{dim: 1, list: list}) // cost: sort.Sort sort.pdqsort; want
+	by := &byDim{0, list}
+	sort.Stable(sort.Reverse(by)) // cost: sort.Stable sort.stable; want
+}
+
+type comparator func(a, b any) int
+
+type sortable struct {
+	values []any
+	cmp    comparator
+}
+
+func (s sortable) Len() int           { return len(s.values) }
+func (s sortable) Less(i, j int) bool { return s.cmp(s.values[i], s.values[j]) < 0 }
+func (s sortable) Swap(i, j int) {
+	values := s.values
+	values[i], values[j] = values[j], values[i]
+}
+
+func compared(values []any, cmp comparator) {
+	sort.Sort(sortable{values, cmp})               // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(sort.Reverse(sortable{values, cmp})) // cost: sort.Sort sort.pdqsort; want
+}
+
+type keyed struct {
+	list []item
+	key  func(item) string
+}
+
+func (s keyed) Len() int { return len(s.list) }
+func (s keyed) Less(i, j int) bool {
+	k, l := s.key, s.list
+	a, b := k(l[i]), k(l[j])
+	return a > b
+}
+func (s keyed) Swap(i, j int) { s.list[i], s.list[j] = s.list[j], s.list[i] }
+
+func byKey(list []item, x string) (calls []string) {
+	sort.Sort(keyed{list, func(i item) string { calls = append(calls, i.name); return x + strings.ToUpper(i.name) }}) // cost: sort.Sort sort.pdqsort; want
+	return calls
+}
+
+// These are not to be sorted by a comparison of elements.
+type twoLists struct{ a, b []int }
+
+func (t twoLists) Len() int           { return len(t.a) }
+func (t twoLists) Less(i, j int) bool { return t.a[i] < t.a[j] }
+func (t twoLists) Swap(i, j int)      { t.a[i], t.a[j] = t.a[j], t.a[i]; t.b[i], t.b[j] = t.b[j], t.b[i] }
+
+type otherKeys struct{ list, keys []int }
+
+func (t otherKeys) Len() int           { return len(t.list) }
+func (t otherKeys) Less(i, j int) bool { return t.keys[i] < t.keys[j] }
+func (t otherKeys) Swap(i, j int)      { t.list[i], t.list[j] = t.list[j], t.list[i] }
+
+type otherSides []item
+
+func (o otherSides) Len() int           { return len(o) }
+func (o otherSides) Less(i, j int) bool { return o[i].n < len(o[j].name) }
+func (o otherSides) Swap(i, j int)      { o[i], o[j] = o[j], o[i] }
+
+type scaled []item
+
+func (s scaled) Len() int           { return len(s) }
+func (s scaled) Less(i, j int) bool { return s[i].n*factor < s[j].n*factor }
+func (s scaled) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+
+var factor = -1
+
+type cached struct {
+	key  string
+	seen int
+}
+
+func (c *cached) once() string { c.seen++; return c.key }
+
+func never(list []item, numbers []int, factor int, cache []cached, dim int, points [][]float64) {
+	sort.Sort(twoLists{numbers, numbers})                                                           // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(otherKeys{numbers, numbers})                                                          // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(otherSides(list))                                                                     // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(scaled(list))                                                                         // cost: sort.Sort sort.pdqsort; want
+	sort.Slice(cache, func(i, j int) bool { return cache[i].once() < cache[j].once() })             // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(list, func(i, j int) bool { return numbers[i] < numbers[j] })                        // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(list, func(i, j int) bool { return list[i].n < list[i].n })                          // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(list, func(i, j int) bool { return list[i].n < list[j].n || list[i].f < list[j].f }) // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(numbers, func(i, j int) bool { return numbers[i]-i < numbers[j]-j })                 // cost: sort.Slice sort.pdqsort_func; want
+	sort.Sort(&byDim{pick(&dim), points})                                                           // cost: sort.Sort sort.pdqsort; want
+	change := func() int { dim = 1 - dim; return 0 }
+	sort.Sort(&byDim{dim, points}) // cost: sort.Sort sort.pdqsort; want
+	fmt.Println(numbers, factor, cache, dim, change())
+}
+
+func pick(dim *int) int { *dim++; return 0 }
+
+func literals(list []item, order []int, a map[string]int, at []time.Time) {
+	sort.Slice(list, func(i, j int) bool { return strings.ToLower(list[i].name) < strings.ToLower(list[j].name) }) // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(list, func(i, j int) bool { return a[list[j].name] < a[list[i].name] })                             // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(order, func(i, j int) bool { return list[order[i]].f > list[order[j]].f })                          // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(at, func(i, j int) bool { return at[i].After(at[j]) })                                              // cost: sort.Slice sort.pdqsort_func; want
+	sort.Slice(list, func(i, j int) bool { return strings.Compare(list[i].name, list[j].name) == -1 })             // cost: sort.Slice sort.pdqsort_func; want
+}
+
+func listsOfSort(words []string, numbers []float64, ints []int) {
+	sort.Sort(sort.StringSlice(words))                  // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(sort.Reverse(sort.StringSlice(words)))    // cost: sort.Sort sort.pdqsort; want
+	sort.Sort(sort.Reverse(sort.Float64Slice(numbers))) // cost: sort.Sort sort.pdqsort; want
+	sort.Stable(sort.IntSlice(ints))                    // cost: sort.Stable sort.stable; want
+}
+
+// many tells how lists are sorted that are longer than those that insertion sort does, with NaN and equal elements among them.
+func many() {
+	var list []item
+	var points [][]float64
+	var values []any
+	var order []int
+	var at []time.Time
+	var words []string
+	var numbers []float64
+	state := uint32(7)
+	for i := range 700 {
+		state = state*1664525 + 1013904223
+		n := int(state >> 24 & 63)
+		f := float64(n)
+		if n%9 == 0 {
+			f = math.NaN()
+		}
+		list = append(list, item{string(rune('A' + n)), n, f})
+		points = append(points, []float64{f, float64(n / 2), float64(i)})
+		values = append(values, n*1000+i)
+		order = append(order, i)
+		at = append(at, time.Unix(int64(n), 0).UTC())
+		words = append(words, fmt.Sprint(n))
+		numbers = append(numbers, f)
+	}
+	numbersOf := func(values []any) (out []int) {
+		for _, v := range values {
+			out = append(out, v.(int))
+		}
+		return out
+	}
+	sorted(list, words)
+	fmt.Println(list)
+	more(list)
+	fields(list)
+	fmt.Println(list)
+	dims(0, points)
+	fmt.Println(points)
+	calls := 0
+	compared(values, func(a, b any) int { calls++; return a.(int)/1000 - b.(int)/1000 })
+	fmt.Println(values, calls)
+	fmt.Println(byKey(list, "x"), list)
+	literals(list, order, map[string]int{"A": 3, "B": 1}, at)
+	fmt.Println(list, order, at)
+	listsOfSort(words, numbers, numbersOf(values))
+	fmt.Println(words, numbers)
+	never(list, numbersOf(values), 1, []cached{{"b", 0}, {"a", 0}, {"c", 0}}, 0, points)
+	fmt.Println(list, points)
+}
+
 func main() {
+	many()
 	list := []item{{"b", 1, 3}, {"a", 2, 2}, {"b", 3, 1}, {"a", 4, 0}}
 	words := []string{"x", "a", "m", "a"}
 	sorted(list, words)
