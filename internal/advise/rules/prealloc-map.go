@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -67,8 +66,9 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 		Risk:   "none; with many equal keys, some of the room is unused", Safe: true,
 	}
 	n, _, ok := loops.AtMost(p.Func, loop)
-	ok = ok && (strings.HasPrefix(n, "len(") || !loops.Returns(loops.BodyOf(loop))) // a number may be any, and the loop is left long before
+	ok = ok && (loops.IsLength(n) || !loops.Returns(loops.BodyOf(loop))) // a number may be any, and the loop is left long before
 	over, _ := loop.(*ast.RangeStmt)
+	x := loops.Over(p.Func, loop)
 	var t ast.Expr
 	if isLit {
 		t = lit.Type
@@ -88,7 +88,10 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 		f.Fixes = p.Fix(report.Mechanical, "make it with room for all entries of all of them",
 			edit.Before(decl, fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += len(%s)\n}\n", n, p.Src(over.X), p.Src(outer.X), n, p.Src(over.X))),
 			edit.Replace(value, fmt.Sprintf("make(%s, %s)", p.Src(t), n)))
-	} else if ok && decl != nil && (flow.Follows(p.Func, loop, decl) || over != nil && (flow.Between(p.Func, decl, loop, over.X) || flow.Known(p.Func, decl, loop, over.X))) && !loops.Leaves(p.Func, loops.BodyOf(loop)) {
+	} else if ok && decl != nil && (flow.Follows(p.Func, loop, decl) || x != nil && (flow.Between(p.Func, decl, loop, x) || flow.Known(p.Func, decl, loop, x))) && !loops.Leaves(p.Func, loops.BodyOf(loop)) {
+		if k := setBetween(p.Func, decl, loop, m); k > 0 {
+			n = fmt.Sprintf("%d+%s", k, n)
+		}
 		f.Fixes = p.Fix(report.Mechanical, "make it with room for all entries", edit.Replace(value, fmt.Sprintf("make(%s, %s)", p.Src(t), n)))
 	} else if ok && decl != nil && loops.Leaves(p.Func, loops.BodyOf(loop)) {
 		f.NoFix = missing.RoundsMayEnd.Of()
@@ -96,6 +99,24 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 		f.NoFix = missing.CountMayDiffer.Of(n, m.Name())
 	}
 	p.Report(st, c, f)
+}
+
+// setBetween counts the statements between two of a list that set an entry of a map.
+func setBetween(f *code.Func, from, to ast.Stmt, m *types.Var) (n int) {
+	block, ok := f.Parent(to).(*ast.BlockStmt)
+	if !ok {
+		return 0
+	}
+	for _, st := range block.List[slices.Index(block.List, from)+1 : slices.Index(block.List, to)] {
+		assign, ok := st.(*ast.AssignStmt)
+		if !ok || len(assign.Lhs) != 1 || assign.Tok != token.ASSIGN {
+			continue
+		}
+		if index, ok := assign.Lhs[0].(*ast.IndexExpr); ok && f.Local(index.X) == m {
+			n++
+		}
+	}
+	return n
 }
 
 // onlyFilled reports whether a loop does nothing with a map but look up entries, set them and count them. To clear a map or to go through it takes

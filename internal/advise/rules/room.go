@@ -109,7 +109,7 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 		return p.No(missing.LoopMayEnd, n)
 	}
 	all := g.perRound(p)
-	if !strings.HasPrefix(n, "len(") && (all == 0 || loops.Returns(g.body)) {
+	if !loops.IsLength(n) && (all == 0 || loops.Returns(g.body)) {
 		return p.No(missing.CountMayBeMore, n)
 	}
 	title := "make room for all of it"
@@ -120,9 +120,7 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	for _, st := range g.all {
 		times = max(times, len(lists.Added(p.Func, st)))
 	}
-	if times > 1 {
-		n = fmt.Sprintf("%d*%s", times, n)
-	}
+	n = loops.Times(times, n)
 	decl, value := p.Declared(g.s)
 	_, isVar := decl.(*ast.DeclStmt)
 	if lists.HasRoom(p.Func, value) {
@@ -206,8 +204,8 @@ func stableFrom(p *advise.Pass, loop, decl ast.Stmt) bool {
 	if flow.Follows(p.Func, loop, decl) {
 		return true
 	}
-	r, ok := loop.(*ast.RangeStmt)
-	return ok && p.Parent(loop) == p.Parent(decl) && flow.Between(p.Func, decl, loop, r.X)
+	over := loops.Over(p.Func, loop)
+	return over != nil && p.Parent(loop) == p.Parent(decl) && flow.Between(p.Func, decl, loop, over)
 }
 
 // roomOfAll returns how many elements the loops of a list append to a slice in all, where each of them does so in every round, and how many
@@ -233,16 +231,13 @@ func roomOfAll(p *advise.Pass, g *growth, decl ast.Stmt) (sum string, n int) {
 		}
 		rounds, _, known := loops.AtMost(p.Func, st)
 		each := h.perRound(p)
-		if !known || each == 0 || restarted(p, h) || !strings.HasPrefix(rounds, "len(") || !stableFrom(p, st, decl) {
+		if !known || each == 0 || restarted(p, h) || !loops.IsLength(rounds) || !stableFrom(p, st, decl) {
 			return "", 0
-		}
-		if each > 1 {
-			rounds = fmt.Sprintf("%d*%s", each, rounds)
 		}
 		if n++; n > 1 {
 			sum += "+"
 		}
-		sum += rounds
+		sum += loops.Times(each, rounds)
 	}
 	return sum, n
 }
@@ -404,6 +399,9 @@ func roomAtFirst(p *advise.Pass, g *growth, title, n string) []report.Fix {
 		return p.No(missing.OwnType, g.s.Name())
 	}
 	s := g.s.Name()
+	if !knownWithin(p.Func, g) {
+		return p.No(missing.CountMayBeMore, n)
+	}
 	elem := types.TypeString(t.Elem(), p.Qualifier())
 	var edits []edit.Edit
 	for _, st := range g.all {
@@ -413,6 +411,30 @@ func roomAtFirst(p *advise.Pass, g *growth, title, n string) []report.Fix {
 		edits = append(edits, edit.Before(st, fmt.Sprintf("if %s == nil {\n%s = make([]%s, 0, %s)\n}\n", s, s, elem, n)))
 	}
 	return p.Fix(report.Mechanical, title, edits...)
+}
+
+// knownWithin reports whether the number of rounds of a loop can be evaluated in each of them, too.
+func knownWithin(f *code.Func, g *growth) bool {
+	over := loops.Over(f, g.loop)
+	if over == nil || flow.Simple(f, over) {
+		return over != nil
+	}
+	// An entry of a map is there, or not; which one it is must stay.
+	index, ok := ast.Unparen(over).(*ast.IndexExpr)
+	if !ok || !kind.IsMap(f.TypeOf(index.X)) || !kind.IsBasic(f.TypeOf(index.Index), types.IsInteger|types.IsString) {
+		return false
+	}
+	vars := map[types.Object]bool{}
+	ast.Inspect(over, func(n ast.Node) bool {
+		if id, isID := n.(*ast.Ident); isID {
+			if v, isVar := f.Info().Uses[id].(*types.Var); isVar {
+				vars[v] = true
+				ok = ok && (v.IsField() || f.Local(id) != nil && !flow.Captured(f, v, f.Decl.Body))
+			}
+		}
+		return ok
+	})
+	return ok && !flow.Assigns(f, g.body, func(o types.Object) bool { return vars[o] })
 }
 
 // roomForNil is a fix that makes room in a slice that is nil until a loop appends to it, where there is no slices.Grow yet: nil stays nil

@@ -66,6 +66,9 @@ func Known(f *code.Func, from, to ast.Stmt, e ast.Expr) bool {
 	if v == nil || v.Pos() >= from.Pos() {
 		return false
 	}
+	if i+1 < j && looksInto(f, block.List[i+1], v) {
+		return true
+	}
 	return slices.ContainsFunc(block.List[:i], func(st ast.Stmt) bool {
 		found := false
 		ast.Inspect(st, func(n ast.Node) bool {
@@ -83,6 +86,42 @@ func Known(f *code.Func, from, to ast.Stmt, e ast.Expr) bool {
 		})
 		return found
 	})
+}
+
+// looksInto reports whether a statement reads a field of a variable before it does anything else: if that is a nil pointer, the statement does no
+// more than panic.
+func looksInto(f *code.Func, st ast.Stmt, v *types.Var) bool {
+	assign, ok := st.(*ast.AssignStmt)
+	if !ok {
+		return false
+	}
+	found := false
+	look := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case nil, *ast.Ident, *ast.BasicLit, *ast.ParenExpr:
+		case *ast.SelectorExpr:
+			s := f.Info().Selections[n]
+			ok = ok && (s == nil || s.Kind() == types.FieldVal)
+			found = found || s != nil && f.Local(n.X) == v
+		case *ast.IndexExpr: // which is where the value goes
+			m := f.Local(n.X)
+			if m == nil {
+				ok = false
+				break
+			}
+			t, isMap := m.Type().Underlying().(*types.Map)
+			ok = ok && isMap && !types.IsInterface(t.Key())
+		default:
+			ok = false
+		}
+		return ok
+	}
+	for _, list := range [][]ast.Expr{assign.Lhs, assign.Rhs} {
+		for _, e := range list {
+			ast.Inspect(e, look)
+		}
+	}
+	return ok && found
 }
 
 // Between reports whether an expression has the same value at a statement as later, at another one of the same list: all its

@@ -2,9 +2,13 @@
 package loops
 
 import (
+	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
+	"strconv"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
@@ -104,52 +108,132 @@ func Rounds(f *code.Func, loop *ast.RangeStmt) (string, bool) {
 	return "", false
 }
 
-// AtMost returns how many rounds a loop has at most, as an expression that can be evaluated before it, and whether it has that many
-// unless it is left.
+// AtMost returns how many rounds a loop has at most, as an expression that can be evaluated right before it, and whether it has that many
+// unless it is left. It can be evaluated earlier, or later, as long as what is Over says so.
 func AtMost(f *code.Func, loop ast.Stmt) (n string, exact, ok bool) {
 	switch l := loop.(type) {
 	case *ast.RangeStmt:
 		if n, ok := Rounds(f, l); ok {
 			return n, true, true
 		}
-		if kind.IsString(f.TypeOf(l.X)) && flow.Simple(f, l.X) {
+		isText := kind.IsString(f.TypeOf(l.X))
+		if isText && flow.Simple(f, l.X) {
 			return "len(" + f.Src(l.X) + ")", false, true
 		}
+		if index, ok := ast.Unparen(l.X).(*ast.IndexExpr); ok && (isText || hasLen(f.TypeOf(l.X))) && !kind.IsTypeParam(f.TypeOf(index.X)) && flow.Simple(f, index.X) && flow.Simple(f, index.Index) {
+			return "len(" + f.Src(l.X) + ")", !isText, true
+		}
 	case *ast.ForStmt:
-		n, ok := counted(f, l)
-		return n, true, ok
+		if c := counterOf(f, l); c != nil {
+			n, ok := c.rounds(f)
+			return n, true, ok
+		}
 	}
 	return "", false, false
 }
 
-// counted returns how many rounds a loop has that counts up or down: for i := a; i < b; i++.
-func counted(f *code.Func, l *ast.ForStmt) (string, bool) {
+func hasLen(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Map:
+		return true
+	}
+	return false
+}
+
+// IsLength reports whether a number of rounds is made of the length of something that is there, and not of a number, which may be any.
+func IsLength(n string) bool {
+	return strings.HasPrefix(strings.TrimLeft(n, "("), "len(") || strings.HasSuffix(n, "()")
+}
+
+// Times is so many times a number of rounds.
+func Times(k int, n string) string {
+	if k == 1 {
+		return n
+	}
+	if strings.Contains(n, "/") {
+		n = "(" + n + ")"
+	}
+	return strconv.Itoa(k) + "*" + n
+}
+
+// Over returns what the number of rounds depends on: what is ranged over, or what it is the length of. It is nil where that is not all.
+func Over(f *code.Func, loop ast.Stmt) ast.Expr {
+	switch l := loop.(type) {
+	case *ast.RangeStmt:
+		return l.X
+	case *ast.ForStmt:
+		if c := counterOf(f, l); c != nil && f.IsConst(c.from) {
+			if call, ok := ast.Unparen(c.to).(*ast.CallExpr); ok && f.Builtin(call, "len") != nil {
+				return call.Args[0]
+			}
+		}
+	}
+	return nil
+}
+
+// A counter is what a loop counts with, from one number to the one before another, or where it counts down, from there: for i := a; i < b; i += step.
+type counter struct {
+	from, to ast.Expr
+	step     int64
+	more     int64 // is added to the difference between them
+}
+
+// counterOf returns the counter of a loop, if that is all that says how often it goes round.
+func counterOf(f *code.Func, l *ast.ForStmt) *counter {
 	init, ok := l.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
-		return "", false
+		return nil
 	}
 	cond, isCond := l.Cond.(*ast.BinaryExpr)
-	post, isPost := l.Post.(*ast.IncDecStmt)
 	i := f.Local(init.Lhs[0])
-	if !isCond || !isPost || i == nil || f.Local(cond.X) != i || f.Local(post.X) != i || !types.Identical(i.Type(), types.Typ[types.Int]) {
-		return "", false
+	if !isCond || i == nil || !types.Identical(i.Type(), types.Typ[types.Int]) {
+		return nil
 	}
-	from, to, last := init.Rhs[0], cond.Y, false // last: that one, too
-	switch {
-	case post.Tok == token.INC && cond.Op == token.LSS:
-	case post.Tok == token.INC && cond.Op == token.LEQ:
-		last = true
-	case post.Tok == token.DEC && cond.Op == token.GTR:
-		from, to = to, from
-	case post.Tok == token.DEC && cond.Op == token.GEQ:
-		from, to, last = to, from, true
+	c := &counter{from: init.Rhs[0], to: cond.Y}
+	up := false
+	switch post := l.Post.(type) {
+	case *ast.IncDecStmt:
+		up, c.step = post.Tok == token.INC, 1
+		ok = f.Local(post.X) == i
+	case *ast.AssignStmt:
+		up = post.Tok == token.ADD_ASSIGN
+		ok = len(post.Lhs) == 1 && (up || post.Tok == token.SUB_ASSIGN) && f.Local(post.Lhs[0]) == i
+		if ok {
+			c.step, ok = number(f, post.Rhs[0])
+		}
 	default:
-		return "", false
+		return nil
+	}
+	if !ok || c.step < 1 {
+		return nil
+	}
+	x := ast.Unparen(cond.X)
+	if sum, isSum := x.(*ast.BinaryExpr); isSum && sum.Op == token.ADD && up { // i+1 < b
+		n, isNumber := number(f, sum.Y)
+		if !isNumber || n < 0 {
+			return nil
+		}
+		x, c.more = sum.X, -n
+	}
+	if f.Local(x) != i {
+		return nil
+	}
+	switch {
+	case up && cond.Op == token.LSS:
+	case up && cond.Op == token.LEQ:
+		c.more++
+	case !up && cond.Op == token.GTR:
+		c.from, c.to = c.to, c.from
+	case !up && cond.Op == token.GEQ:
+		c.from, c.to = c.to, c.from
+		c.more++
+	default:
+		return nil
 	}
 	vars := map[types.Object]bool{i: true}
-	for _, e := range []ast.Expr{from, to} {
-		if !flow.Simple(f, e) || f.MentionsVar(e, i) {
-			return "", false
+	for _, e := range []ast.Expr{c.from, c.to} {
+		if !flow.Simple(f, e) && !countsType(f, e) || f.MentionsVar(e, i) {
+			return nil
 		}
 		ast.Inspect(e, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
@@ -161,28 +245,76 @@ func counted(f *code.Func, l *ast.ForStmt) (string, bool) {
 		})
 	}
 	if flow.Assigns(f, l.Body, func(o types.Object) bool { return vars[o] }) {
-		return "", false
+		return nil
 	}
-	if less, ok := ast.Unparen(to).(*ast.BinaryExpr); ok && last && less.Op == token.SUB && f.Src(less.Y) == "1" {
-		to, last = less.X, false
+	return c
+}
+
+// number returns the value of a constant that is a small number.
+func number(f *code.Func, e ast.Expr) (int64, bool) {
+	v := f.Info().Types[e].Value
+	if v == nil || v.Kind() != constant.Int {
+		return 0, false
 	}
-	zero := f.Src(from) == "0"
-	if zero && !last && (f.Builtin(to, "len") != nil || f.IsConst(to)) {
-		return f.Src(to), true
+	n, ok := constant.Int64Val(v)
+	return n, ok && n > -1<<20 && n < 1<<20
+}
+
+// countsType reports whether a call asks a type how many fields, methods or parameters it has: the answer is always the same.
+func countsType(f *code.Func, e ast.Expr) bool {
+	call := f.Calls(ast.Unparen(e), "(reflect.Type).NumField", "(reflect.Type).NumMethod", "(reflect.Type).NumIn", "(reflect.Type).NumOut",
+		"(reflect.Value).NumField", "(reflect.Value).NumMethod")
+	if call == nil {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && f.Local(sel.X) != nil
+}
+
+// rounds returns how many rounds there are.
+func (c *counter) rounds(f *code.Func) (string, bool) {
+	to, more := c.to, c.more
+	if less, ok := ast.Unparen(to).(*ast.BinaryExpr); ok && more > 0 && less.Op == token.SUB && f.Src(less.Y) == "1" {
+		to, more = less.X, more-1
+	}
+	from, isNumber := number(f, c.from)
+	if isNumber && from >= 0 && from <= c.step {
+		// What is left of the length of nothing is more than -1 then.
+		switch rest := more - from + c.step - 1; {
+		case rest <= -c.step:
+		case f.Builtin(ast.Unparen(to), "len") != nil, countsType(f, to), f.IsConst(to) && rest == 0:
+			return over(f.Src(to), rest, c.step), true
+		}
 	}
 	if !f.Pkg.AtLeast(21) { // which has max
 		return "", false
 	}
 	n := f.Src(to)
-	if last {
-		n += "+1"
+	if more > 0 {
+		n += "+" + strconv.FormatInt(more, 10)
+	} else if more < 0 {
+		n += strconv.FormatInt(more, 10)
 	}
-	if !zero {
-		if _, sum := ast.Unparen(from).(*ast.BinaryExpr); sum {
-			n += "-(" + f.Src(from) + ")"
+	if !isNumber || from != 0 {
+		if _, sum := ast.Unparen(c.from).(*ast.BinaryExpr); sum {
+			n += "-(" + f.Src(c.from) + ")"
 		} else {
-			n += "-" + f.Src(from)
+			n += "-" + f.Src(c.from)
 		}
 	}
-	return "max(0, " + n + ")", true
+	return "max(0, " + over(n, c.step-1, c.step) + ")", true
+}
+
+// over is n+rest, divided by a step.
+func over(n string, rest, step int64) string {
+	if rest != 0 {
+		n = fmt.Sprintf("%s%+d", n, rest)
+	}
+	if step == 1 {
+		return n
+	}
+	if strings.ContainsAny(n, "+-|^") {
+		n = "(" + n + ")"
+	}
+	return fmt.Sprintf("%s/%d", n, step)
 }

@@ -114,7 +114,54 @@ func small(list []string) map[string]bool {
 	return out
 }
 
+type logged struct {
+	names struct{ time, msg string }
+	time  string
+	ctx   []any
+}
+
+func (r *logged) String() string { return r.time }
+
+func props(r *logged) map[string]any {
+	m := make(map[string]any)
+	m[r.names.time] = r.time
+	m[r.names.msg] = r.String()
+	for i := 0; i < len(r.ctx); i += 2 {
+		m[r.ctx[i].(string)] = r.ctx[i+1] // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+	}
+	return m
+}
+
+// Whether there is a record is known only when it has been asked, which others see.
+func asked(r *logged, log func(*logged)) map[string]any {
+	m := make(map[string]any)
+	log(r)
+	m["x"] = r.time
+	for i := 0; i < len(r.ctx); i += 2 {
+		m[r.ctx[i].(string)] = r.ctx[i+1] // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+	}
+	return m
+}
+
+func evens(kv []any) map[string]any {
+	m := make(map[string]any)
+	m["time"] = 1
+	for i := 0; i < len(kv); i += 2 {
+		m[kv[i].(string)] = kv[i+1] // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+	}
+	return m
+}
+
+func noRecord() {
+	defer func() { fmt.Println(recover()) }()
+	asked(nil, func(r *logged) { fmt.Println(r == nil) })
+}
+
 func main() {
+	noRecord()
+	r := &logged{time: "t", ctx: []any{"a", 1, "b", 2}}
+	r.names.time = "time"
+	fmt.Println(props(r), asked(r, func(r *logged) { r.ctx = append(r.ctx, "c", 3) }), evens(nil), evens(r.ctx))
 	fmt.Println(small([]string{"a"}))
 	fmt.Println(groups([]string{"a", "", "b"}), several([]string{"a", "", "b"}), walked([]string{"a", "bc"}))
 	fmt.Println((&entry{map[string]int{"a": 1}}).copied(), squares(3), squares(-1))

@@ -1,6 +1,11 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+)
 
 func fromNil(in []int) []int {
 	var out []int
@@ -395,7 +400,97 @@ func rounds(texts []string) (n int) {
 	return n
 }
 
+func everySecond(kv []any) []string {
+	out := []string{}
+	for i := 0; i < len(kv); i += 2 {
+		out = append(out, kv[i].(string)) // cost: runtime.growslice; want
+	}
+	return out
+}
+
+func pairsOf(list []int) (out []int) {
+	for i := 0; i+1 < len(list); i += 2 {
+		out = append(out, list[i], list[i+1]) // cost: runtime.growslice; want
+	}
+	return out
+}
+
+func everyThird(from, to int) []int {
+	out := make([]int, 0)
+	for i := to; i > from; i -= 3 {
+		out = append(out, i) // cost: runtime.growslice; want
+	}
+	return out
+}
+
+func fieldNames(t reflect.Type) []string {
+	var out []string
+	for i := 0; i < t.NumField(); i++ {
+		out = append(out, t.Field(i).Name) // cost: runtime.growslice; want
+	}
+	return out
+}
+
+type limiter struct{ seen map[string][]int }
+
+func (l *limiter) recent(c string) []int {
+	var recent []int
+	for _, t := range l.seen[c] {
+		if t > 1 {
+			recent = append(recent, t) // cost: runtime.growslice; want
+		}
+	}
+	l.seen[c] = recent
+	return recent
+}
+
+func (l *limiter) all(c string) []int {
+	out := []int{}
+	for _, t := range l.seen[c] {
+		out = append(out, 2*t) // cost: runtime.growslice; want
+	}
+	return out
+}
+
+// The step changes, and so does the bound.
+func steps(list []int) (out []int) {
+	step := 1
+	for i := 0; i < len(list); i += step {
+		out = append(out, i) // cost: runtime.growslice; want
+		step++
+	}
+	for i := 0; i < len(list); i += 2 {
+		out = append(out, i) // cost: runtime.growslice; want
+		list = list[1:]
+	}
+	return out
+}
+
+// The index may be out of range, which is seen only after what is written.
+func row(w io.Writer, rows [][]int, i int) []int {
+	out := []int{}
+	fmt.Fprintln(w, "row", i)
+	for _, v := range rows[i] {
+		out = append(out, 2*v) // cost: runtime.growslice; want
+	}
+	return out
+}
+
+func rowOf(rows [][]int, i int) (out []int) {
+	defer func() { fmt.Println(recover(), out) }()
+	return row(os.Stdout, rows, i)
+}
+
 func main() {
+	for n := range 6 {
+		kv, numbers := []any{"a", 1, "b", 2, "c"}[:min(n, 5)], []int{1, 2, 3, 4, 5}[:min(n, 5)]
+		fmt.Println(everySecond(kv), pairsOf(numbers), pairsOf(numbers) == nil, everyThird(n, 4), steps(numbers))
+	}
+	fmt.Println(fieldNames(reflect.TypeFor[struct{ A, B int }]()), fieldNames(reflect.TypeFor[struct{}]()) == nil)
+	l := &limiter{map[string][]int{"a": {1, 2, 3}}}
+	fmt.Println(l.all("a"), l.all("b"), l.recent("a"), l.seen, l.recent("b") == nil)
+	rowOf([][]int{{1}}, 0)
+	rowOf([][]int{{1}}, 1)
 	fmt.Println(sections("a;x;bb"), sections(""), sections("1;2;3;4;5;6"), keptSections("a"), addressOf("a").name, nilSections(""), longSections("a"), rounds([]string{"a;b"}))
 	fmt.Println(lines([]int{1, 0, 2, 3, 0}), someOfLines([]int{1, 0, 2, 3, 0}), byAddress([]int{1, 0, 2}), rows([][]int{{1}, {2, 3}, {4}}), marked([]int{1, 2, 3}))
 	fmt.Println(words([]int{1, 0, 2, 3}), word([]int{1, 0, 2, 3}))
