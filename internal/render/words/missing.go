@@ -149,6 +149,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.ElementsUnknown:  "the number of elements is not known before the loop",
 		missing.EntriesUnknown:   "the number of entries is not known before the loop",
 		missing.ObjectsUnknown:   "the number of objects is not known before the loop",
+		missing.MayHaveNoRound:   "%s may panic, and the loop may have no iteration that evaluates it",
 		missing.CountMayBeMore:   "%s may be any number, and the loop may end early, or append nothing",
 		missing.CountMayDiffer:   "%s may have another value where %s is made",
 		missing.RoundsMayEnd:     "iterations may end before they add an entry, so the capacity may be far too large",

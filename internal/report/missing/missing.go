@@ -165,6 +165,7 @@ const (
 	TooLittleRoom    Fact = "too-little-room"
 	PoolTooSmall     Fact = "pool-too-small"
 	RoundTooSmall    Fact = "round-too-small"
+	MayHaveNoRound   Fact = "may-have-no-round"
 	MayBeNegative    Fact = "may-be-negative"
 )
 

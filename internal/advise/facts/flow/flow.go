@@ -66,31 +66,41 @@ func Known(f *code.Func, from, to ast.Stmt, e ast.Expr) bool {
 	if v == nil || v.Pos() >= from.Pos() {
 		return false
 	}
-	if i+1 < j && looksInto(f, block.List[i+1], v) {
+	if i+1 < j && begins(f, block.List[i+1], v) {
 		return true
 	}
-	return slices.ContainsFunc(block.List[:i], func(st ast.Stmt) bool {
-		found := false
-		ast.Inspect(st, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.BlockStmt, *ast.FuncLit, *ast.CaseClause, *ast.CommClause:
-				return false // that may not be reached
-			case *ast.BinaryExpr:
-				if n.Op == token.LAND || n.Op == token.LOR {
-					return false
-				}
-			case *ast.SelectorExpr:
-				found = found || f.Local(n.X) == v && f.Info().Selections[n] != nil && f.Info().Selections[n].Kind() == types.FieldVal
-			}
-			return true
-		})
-		return found
-	})
+	return slices.ContainsFunc(block.List[:i], func(st ast.Stmt) bool { return LooksInto(f, st, v) })
 }
 
-// looksInto reports whether a statement reads a field of a variable before it does anything else: if that is a nil pointer, the statement does no
+// LooksInto reports whether a statement reads a field of a variable whenever it is run.
+func LooksInto(f *code.Func, st ast.Stmt, v *types.Var) bool {
+	found := false
+	ast.Inspect(st, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt, *ast.FuncLit, *ast.CaseClause, *ast.CommClause:
+			return false // that may not be reached
+		case *ast.ForStmt:
+			for _, part := range []ast.Stmt{n.Init, &ast.ExprStmt{X: n.Cond}} { // what is behind a round may not be, either
+				if e, ok := part.(*ast.ExprStmt); part != nil && (!ok || e.X != nil) {
+					found = found || LooksInto(f, part, v)
+				}
+			}
+			return false
+		case *ast.BinaryExpr:
+			if n.Op == token.LAND || n.Op == token.LOR {
+				return false
+			}
+		case *ast.SelectorExpr:
+			found = found || f.Local(n.X) == v && f.Info().Selections[n] != nil && f.Info().Selections[n].Kind() == types.FieldVal
+		}
+		return true
+	})
+	return found
+}
+
+// begins reports whether a statement reads a field of a variable before it does anything else: if that is a nil pointer, the statement does no
 // more than panic.
-func looksInto(f *code.Func, st ast.Stmt, v *types.Var) bool {
+func begins(f *code.Func, st ast.Stmt, v *types.Var) bool {
 	assign, ok := st.(*ast.AssignStmt)
 	if !ok {
 		return false
@@ -351,6 +361,54 @@ func ByAddress(f *code.Func, id *ast.Ident) bool {
 		return pointer && !is
 	}
 	return false
+}
+
+// Addressed reports whether the address of a variable, or of a part of it, is taken anywhere in the function, be it for a method or a slice of an array.
+func Addressed(f *code.Func, v types.Object) bool {
+	found := false
+	root := func(e ast.Expr) {
+		for {
+			switch x := ast.Unparen(e).(type) {
+			case *ast.SelectorExpr:
+				if s := f.Info().Selections[x]; s != nil && s.Indirect() {
+					return // it is of what the variable points to
+				}
+				e = x.X
+				continue
+			case *ast.IndexExpr:
+				if _, isArray := f.TypeOf(x.X).Underlying().(*types.Array); !isArray {
+					return
+				}
+				e = x.X
+				continue
+			case *ast.Ident:
+				found = found || f.Info().ObjectOf(x) == v
+			}
+			return
+		}
+	}
+	ast.Inspect(f.Decl, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				root(n.X)
+			}
+		case *ast.SliceExpr:
+			if _, isArray := f.TypeOf(n.X).Underlying().(*types.Array); isArray {
+				root(n.X)
+			}
+		case *ast.SelectorExpr:
+			if s := f.Info().Selections[n]; s != nil && s.Kind() == types.MethodVal {
+				_, pointer := types.Unalias(s.Obj().(*types.Func).Signature().Recv().Type()).(*types.Pointer)
+				_, is := types.Unalias(s.Recv()).(*types.Pointer)
+				if pointer && !is {
+					root(n.X)
+				}
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // Captured reports whether a variable is used in a function literal inside of a node.
