@@ -39,6 +39,7 @@ var All = []*advise.Rule{
 	preallocMap,
 	textRoom,
 	appendLoop,
+	literalAppend,
 	objectsOneByOne,
 	objectPerCall,
 	scratchPerCall,
