@@ -79,8 +79,8 @@ func byPattern(p *advise.Pass, call *ast.CallExpr, c cost.Cost, f advise.Finding
 	p.Report(call, c, f)
 }
 
-// movedOut are edits that make a package variable of the local one that a call is the value of, under its name where that says enough for a package;
-// nil where there is none, or it gets other values.
+// movedOut are edits that make a package variable of the local one that a call is the value of, under its name where that says enough for a package,
+// else under that of the function; nil where there is none, or it gets other values.
 func movedOut(p *advise.Pass, call *ast.CallExpr) []edit.Edit {
 	const enough = 4 // letters
 	assign, ok := p.Parent(call).(*ast.AssignStmt)
@@ -88,12 +88,11 @@ func movedOut(p *advise.Pass, call *ast.CallExpr) []edit.Edit {
 		return nil
 	}
 	re := p.Local(assign.Lhs[0])
-	if re == nil || len(re.Name()) < enough {
+	if re == nil {
 		return nil
 	}
-	v := p.OuterName(re)
-	edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.New(assign.Pos(), edit.NextLine(p.Func, assign), "")}
-	for _, use := range p.Uses(re) {
+	uses := p.Uses(re)
+	for _, use := range uses {
 		switch up := p.Parent(use).(type) {
 		case *ast.AssignStmt:
 			if slices.Contains(up.Lhs, ast.Expr(use)) {
@@ -104,6 +103,15 @@ func movedOut(p *advise.Pass, call *ast.CallExpr) []edit.Edit {
 				return nil
 			}
 		}
+	}
+	var v string
+	if len(re.Name()) < enough {
+		v = p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
+	} else {
+		v = p.OuterName(re)
+	}
+	edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.New(assign.Pos(), edit.NextLine(p.Func, assign), "")}
+	for _, use := range uses {
 		if v != re.Name() {
 			edits = append(edits, edit.Replace(use, v))
 		}

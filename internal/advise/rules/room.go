@@ -174,7 +174,7 @@ func roomAtDeclaration(p *advise.Pass, g *growth, decl ast.Stmt, value ast.Expr,
 		return nil, false
 	}
 	p.Need("slices")
-	return p.Fix(report.Mechanical, title, edit.Replace(decl, fmt.Sprintf("%s := slices.Grow([]%s(nil), %s)", g.s.Name(), elem, n))), true
+	return p.Fix(report.Mechanical, title, edit.Behind(p.Func, decl, fmt.Sprintf("%s = slices.Grow(%s, %s)", g.s.Name(), g.s.Name(), n))), true
 }
 
 // emptyDeclaration returns the type of the elements of a slice that a statement declares, and nothing else, without any, and whether it is nil.

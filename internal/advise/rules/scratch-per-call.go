@@ -120,6 +120,11 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		}
 		// The compiler makes no list of its own for what is appended here.
 		t := p.Src(call.Args[0])
+		if copied, from := copiedNext(p, st, v, call.Args[1]); copied != nil {
+			edits = append(edits, edit.Before(st, "// Of constant capacity, so that a short one is on the stack.\n"),
+				edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), %s...)", t, roomOnStack(size), p.Src(from))), edit.New(copied.Pos(), edit.NextLine(p.Func, copied), ""))
+			continue
+		}
 		edits = append(edits, edit.Before(st, "// Of constant capacity, so that a short one is on the stack.\n"),
 			edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), make(%s, %s)...)", t, roomOnStack(size), t, p.Src(call.Args[1]))))
 	}
@@ -127,6 +132,32 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		return nil
 	}
 	return p.Fix(grade, "keep short ones on the stack", edits...)
+}
+
+// copiedNext returns the statement right behind one that declares a list, where all that it does is to copy another list of that length into it,
+// and that list.
+func copiedNext(p *advise.Pass, st ast.Stmt, v *types.Var, length ast.Expr) (copied ast.Stmt, from ast.Expr) {
+	block, ok := p.Parent(st).(*ast.BlockStmt)
+	size := p.Builtin(ast.Unparen(length), "len")
+	if !ok || size == nil {
+		return nil, nil
+	}
+	i := slices.Index(block.List, st)
+	if i < 0 || i+1 == len(block.List) {
+		return nil, nil
+	}
+	next, ok := block.List[i+1].(*ast.ExprStmt)
+	if !ok {
+		return nil, nil
+	}
+	call := p.Builtin(next.X, "copy")
+	if call == nil || p.Local(call.Args[0]) != v || !samePath(p.Func, call.Args[1], size.Args[0]) || p.MentionsVar(call.Args[1], v) {
+		return nil, nil
+	}
+	if _, isSlice := p.TypeOf(call.Args[1]).Underlying().(*types.Slice); !isSlice {
+		return nil, nil
+	}
+	return next, call.Args[1]
 }
 
 // startOnStack is a fix that has the first elements of a slice on the stack that begins with none and is appended to, for which appending costs

@@ -53,6 +53,29 @@ func distance(a, b string) int {
 	return int(row[len(a)])
 }
 
+type bus struct{ handlers map[string][]func(int) int }
+
+// publish calls what there was before the first call.
+func (b *bus) publish(topic string) (n int) {
+	handlers := b.handlers[topic]
+	all := make([]func(int) int, len(handlers)) // cost: runtime.makeslice runtime.mallocgc; want
+	copy(all, handlers)                         // as they are now
+	for i := range all {
+		n += all[i](i)
+	}
+	return n
+}
+
+// half copies another list.
+func half(list, other []int) (n int) {
+	all := make([]int, len(list)) // cost: runtime.makeslice runtime.mallocgc; want
+	copy(all, other)
+	for _, v := range all {
+		n += v
+	}
+	return n
+}
+
 // sums takes so much that both the stack and a pool have room for it.
 func sums(list []int) int {
 	sum := make([]int, len(list)) // cost: [alloc_space*200] runtime.makeslice runtime.mallocgc, [alloc_objects] runtime.makeslice runtime.mallocgc; want
@@ -109,6 +132,10 @@ func kept(size int) []bool {
 }
 
 func main() {
+	b := &bus{map[string][]func(int) int{}}
+	add := func(i int) int { b.handlers["a"][0] = nil; return i + 1 }
+	b.handlers["a"] = []func(int) int{add, add, add}
+	fmt.Println(b.publish("a"), b.publish("b"), half([]int{1, 2, 3}, []int{4}), half(nil, []int{4}))
 	fmt.Println(sums([]int{1, 2}))
 	reversed([]int{1, 2}, 2)
 	x := handedOn([]string{"a"}, 1)
