@@ -96,7 +96,9 @@ func onlyInBranch(p *advise.Pass, list []ast.Stmt, st ast.Stmt) {
 
 // canWait reports whether an expression costs something and can be evaluated later, or not at all, without anybody noticing, as long as its
 // operands stay as they are.
-func canWait(f *code.Func, e ast.Expr) bool { return waits(f, e, func(*ast.SelectorExpr) bool { return false }) }
+func canWait(f *code.Func, e ast.Expr) bool {
+	return waits(f, e, func(*ast.SelectorExpr) bool { return false })
+}
 
 // waits is canWait, where some fields of variables count as operands, too, be it through a pointer. Who says so has to know that they stay.
 func waits(f *code.Func, e ast.Expr, isOperand func(*ast.SelectorExpr) bool) bool {

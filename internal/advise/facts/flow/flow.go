@@ -456,7 +456,7 @@ func Pure(of *code.Func, fn *types.Func, depth int) bool {
 	}
 	if fn.Pkg() != of.Pkg.Types {
 		if recv := fn.Signature().Recv(); recv != nil {
-			return slices.Contains([]string{"(*strings.Replacer).Replace", "(*regexp.Regexp).MatchString", "(*regexp.Regexp).ReplaceAllString", "(time.Duration).String"}, fn.FullName())
+			return slices.Contains([]string{"(*strings.Replacer).Replace", "(*regexp.Regexp).MatchString", "(*regexp.Regexp).ReplaceAllString", "(*regexp.Regexp).Split", "(time.Duration).String"}, fn.FullName())
 		}
 		return slices.Contains([]string{"strings", "strconv", "unicode", "unicode/utf8", "path", "math", "math/bits"}, fn.Pkg().Path())
 	}

@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,12 +46,60 @@ func (l *Less) Compare(a, b, x, y string) (Comparison, bool) {
 		return Comparison{}, false
 	}
 	r := &rendering{Less: l, names: map[types.Object]string{l.I: a, l.J: b}, defs: map[types.Object]ast.Expr{}}
-	if !r.define(l.Body.List[:n-1]) {
+	first := slices.IndexFunc(l.Body.List, func(st ast.Stmt) bool { _, isIf := st.(*ast.IfStmt); return isIf })
+	if first < 0 {
+		first = n - 1
+	}
+	if !r.define(l.Body.List[:first]) {
 		return Comparison{}, false
 	}
+	var body string
+	needs := map[string]bool{}
+	for _, st := range l.Body.List[first : n-1] {
+		c, ok := r.unlessEqual(st)
+		if !ok {
+			return Comparison{}, false
+		}
+		for _, pkg := range c.Needs {
+			needs[pkg] = true
+		}
+		body += "\nif " + x + " := " + c.Result + "; " + x + " != 0 {\nreturn " + x + "\n}"
+	}
 	c, ok := r.compare(ast.Unparen(ret.Results[0]), x, y)
+	if body != "" {
+		ok = ok && len(r.calls) == 0 && len(r.called) == 0 // the first check evaluates what it compares twice
+		if c.Body == "" {
+			c.Body = "\nreturn " + c.Result + "\n"
+		}
+		for _, pkg := range c.Needs {
+			needs[pkg] = true
+		}
+		c = Comparison{Body: body + c.Body, Needs: slices.Sorted(maps.Keys(needs))}
+	}
 	c.Calls = r.calls
 	return c, ok && !r.bad && r.inOrder()
+}
+
+// unlessEqual is the comparison of a statement that decides unless both sides are equal: if x != y { return x < y }.
+func (r *rendering) unlessEqual(st ast.Stmt) (Comparison, bool) {
+	check, ok := st.(*ast.IfStmt)
+	if !ok || check.Init != nil || check.Else != nil || len(check.Body.List) != 1 {
+		return Comparison{}, false
+	}
+	ret, ok := check.Body.List[0].(*ast.ReturnStmt)
+	not, isNot := ast.Unparen(check.Cond).(*ast.BinaryExpr)
+	if !ok || len(ret.Results) != 1 || !isNot || not.Op != token.NEQ {
+		return Comparison{}, false
+	}
+	less, ok := ast.Unparen(ret.Results[0]).(*ast.BinaryExpr)
+	if !ok || less.Op != token.LSS && less.Op != token.GTR || !kind.IsBasic(r.Func.TypeOf(less.X), types.IsInteger|types.IsString) {
+		return Comparison{}, false
+	}
+	x, y, left, right := r.text(not.X), r.text(not.Y), r.text(less.X), r.text(less.Y)
+	if !(x == left && y == right || x == right && y == left) {
+		return Comparison{}, false
+	}
+	return r.compare(less, "", "")
 }
 
 // A rendering writes expressions of a Less.
@@ -108,6 +157,7 @@ func (r *rendering) inOrder() bool {
 
 // compare is the comparison that an expression makes.
 func (r *rendering) compare(e ast.Expr, x, y string) (Comparison, bool) {
+	r.i, r.j = false, false
 	if call, ok := e.(*ast.CallExpr); ok {
 		return r.times(call)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -220,6 +221,29 @@ func ofPackage(list []string, query string) (n int) {
 	return n
 }
 
+var wordsRE = regexp.MustCompile(`\W+`)
+
+func parsed(q string) (out []string) {
+	re := wordsRE
+	for _, w := range re.Split(strings.ToLower(q), -1) {
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func searched(ps []*product, query string) (n int) {
+	for _, p := range ps {
+		for _, w := range parsed(query) { // cost: main.parsed; want
+			if strings.Contains(strings.ToLower(p.name), w) { // cost: strings.ToLower; want
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // What it prints before is seen when wordsOf panics.
 func printed(list []string, query string) {
 	for _, s := range list {
@@ -246,6 +270,9 @@ func main() {
 		fmt.Println(changed(q, words), aliased(q, q, list, words), aliased(&list[0], q, list, words), *q)
 		try(func() { fmt.Println(ofPackage(words, "")) })
 		try(func() { printed(words, "") })
+		try(func() { fmt.Println(searched([]*product{nil}, "")) })
+		try(func() { fmt.Println(searched([]*product{p, q, nil}, "b")) })
+		fmt.Println(searched([]*product{p, q}, "n, m"), searched(nil, "x"))
 		fmt.Println(split(words, "B a"), ofPackage(words, " b a"))
 		printed(words, " b a")
 	}

@@ -190,6 +190,35 @@ func literals(list []item, order []int, a map[string]int, at []time.Time) {
 	sort.Slice(list, func(i, j int) bool { return strings.Compare(list[i].name, list[j].name) == -1 })             // cost: sort.Slice sort.pdqsort_func; want
 }
 
+func byTwo(list []item, hits []*item) {
+	sort.Slice(list, func(i, j int) bool { // cost: sort.Slice sort.pdqsort_func; want
+		if list[i].n != list[j].n {
+			return list[i].n > list[j].n
+		}
+		if a, b := list[i], list[j]; a.name != b.name {
+			return a.name < b.name
+		}
+		return list[i].f < list[j].f
+	})
+	sort.SliceStable(hits, func(x, y int) bool { // cost: sort.SliceStable sort.stable_func; want
+		p, q := hits[x], hits[y]
+		if p.n != q.n {
+			return p.n > q.n
+		}
+		if q.name != p.name {
+			return p.name < q.name
+		}
+		return p.f < q.f
+	})
+	// That of other things than those that differ.
+	sort.Slice(list, func(i, j int) bool { // cost: sort.Slice sort.pdqsort_func; want
+		if list[i].n != list[j].n {
+			return list[i].f < list[j].f
+		}
+		return list[i].name < list[j].name
+	})
+}
+
 func listsOfSort(words []string, numbers []float64, ints []int) {
 	sort.Sort(sort.StringSlice(words))                  // cost: sort.Sort sort.pdqsort; want
 	sort.Sort(sort.Reverse(sort.StringSlice(words)))    // cost: sort.Sort sort.pdqsort; want
@@ -239,6 +268,15 @@ func many() {
 	compared(values, func(a, b any) int { calls++; return a.(int)/1000 - b.(int)/1000 })
 	fmt.Println(values, calls)
 	fmt.Println(byKey(list, "x"), list)
+	var hits []*item
+	for i := range list {
+		hits = append(hits, &list[len(list)-1-i])
+	}
+	byTwo(list, hits)
+	for _, h := range hits {
+		fmt.Print(*h, " ")
+	}
+	fmt.Println(list)
 	literals(list, order, map[string]int{"A": 3, "B": 1}, at)
 	fmt.Println(list, order, at)
 	listsOfSort(words, numbers, numbersOf(values))
