@@ -74,7 +74,11 @@ var hotAllocation = &advise.Rule{
 					n = e
 				}
 			}
-			p.Report(n, c, advise.Finding{Title: what.title, Claim: claim, Advice: what.advice, Risk: risk, OnHeap: what.prefix == "" || what.prefix == "newobject"})
+			told := advise.Finding{Title: what.title, Claim: claim, Advice: what.advice, Risk: risk, OnHeap: what.prefix == "" || what.prefix == "newobject"}
+			if f == growing && p.Loop(n) != nil {
+				told.NoFix = missing.ElementsUnknown.Of() // room would be enough, whoever has the slice
+			}
+			p.Report(n, c, told)
 		})
 	},
 }

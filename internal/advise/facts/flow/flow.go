@@ -79,6 +79,9 @@ func LooksInto(f *code.Func, st ast.Stmt, v *types.Var) bool {
 		switch n := n.(type) {
 		case *ast.BlockStmt, *ast.FuncLit, *ast.CaseClause, *ast.CommClause:
 			return false // that may not be reached
+		case *ast.RangeStmt:
+			found = found || LooksInto(f, &ast.ExprStmt{X: n.X}, v)
+			return false
 		case *ast.ForStmt:
 			for _, part := range []ast.Stmt{n.Init, &ast.ExprStmt{X: n.Cond}} { // what is behind a round may not be, either
 				if e, ok := part.(*ast.ExprStmt); part != nil && (!ok || e.X != nil) {
