@@ -52,10 +52,39 @@ func same(a, b []int) bool {
 	return reflect.DeepEqual(a, b) // cost: reflect.DeepEqual
 }
 
+func flat(rows map[int]map[int]string) []string {
+	out := make([]string, 0)
+	for _, row := range rows {
+		for _, x := range row {
+			out = append(out, x+"!") // cost: runtime.growslice runtime.mallocgc
+		}
+	}
+	return out
+}
+
+func flatNil(rows [][]string) []string {
+	var out []string
+	for _, row := range rows {
+		for _, x := range row {
+			out = append(out, x+"!") // cost: runtime.growslice runtime.mallocgc
+		}
+	}
+	return out
+}
+
+func late(read func() []string) []string {
+	out := make([]string, 0)
+	list := read()
+	for _, x := range list {
+		out = append(out, x+"!") // cost: runtime.growslice runtime.mallocgc
+	}
+	return out
+}
+
 func main() {
 	l := &list{[]int{1, 2}}
 	text := func(x int) string { return fmt.Sprint(x) }
-	fmt.Println(l.texts(text), l.more(text), (&list{}).texts(text) == nil, same(nil, l.items))
+	fmt.Println(l.texts(text), l.more(text), (&list{}).texts(text) == nil, same(nil, l.items), flat(nil), flatNil(nil), late(nil))
 }
 `,
 	} {
@@ -69,8 +98,8 @@ func main() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Findings) != 3 {
-		t.Fatalf("%d findings, want 3: %+v", len(a.Findings), a.Findings)
+	if len(a.Findings) != 6 {
+		t.Fatalf("%d findings, want 6: %+v", len(a.Findings), a.Findings)
 	}
 	for _, f := range a.Findings {
 		fixes := len(f.Fixes)
@@ -82,6 +111,18 @@ func main() {
 		case strings.HasSuffix(f.Where.Function, ".same"):
 			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\treturn equalLists(a, b)") {
 				t.Errorf("lists compared without type parameters: %d patches: %+v", fixes, f.Fixes)
+			}
+		case strings.HasSuffix(f.Where.Function, ".flat"):
+			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\tn := 0\n+\tfor _, row := range rows {\n+\t\tn += len(row)\n+\t}\n+\tout := make([]string, 0, n)\n") {
+				t.Errorf("lists of a map, counted first: %d patches: %+v", fixes, f.Fixes)
+			}
+		case strings.HasSuffix(f.Where.Function, ".flatNil"):
+			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\tif n > 0 {\n+\t\tout = make([]string, 0, n)\n+\t}\n") {
+				t.Errorf("a list that is nil without elements, counted first: %d patches: %+v", fixes, f.Fixes)
+			}
+		case strings.HasSuffix(f.Where.Function, ".late"):
+			if fixes != 1 || !strings.Contains(f.Fixes[0].Patch, "+\tout = make([]string, 0, len(list))\n") {
+				t.Errorf("a list that is empty until the loop: %d patches: %+v", fixes, f.Fixes)
 			}
 		case fixes != 0:
 			t.Errorf("%s: a patch for a slice that has something in it: %s", f.Where.Function, f.Fixes[0].Patch)

@@ -65,6 +65,14 @@ func grownSlice(p *advise.Pass, g *growth) {
 		f.Claim += "; not every round appends, so it is not known how many there will be"
 		f.Advice = "if most rounds append, make room for " + map[bool]string{true: n, false: "all of them"}[ok] + "; else for what is usual"
 	}
+	outer := g.around(p)
+	switch {
+	case outer == nil:
+	case g.perRound(p) == 0:
+		f.Advice = "count what is appended first, or make room for what is usual, before the outer loop"
+	default:
+		f.Advice = "make room before the outer loop, for what all its iterations append"
+	}
 	if restarted(p, g) {
 		f.Claim = fmt.Sprintf("append makes a larger array again and again, and copies %s each time; the loop also changes it in other ways, so the number of iterations does not say how long it gets", g.s.Name())
 		f.Advice = "make room for the usual length where it starts; or start it with [:0], if nothing else keeps the slice"
@@ -74,9 +82,10 @@ func grownSlice(p *advise.Pass, g *growth) {
 		p.Report(worst, c, f)
 		return
 	}
-	f.Fixes = makeRoom(p, g, &f)
-	if fixes, ok := countedFirst(p, g); ok {
-		f.Fixes = append(f.Fixes, fixes...)
+	if outer != nil {
+		f.Fixes = countedFirst(p, g, outer, &f)
+	} else {
+		f.Fixes = makeRoom(p, g, &f)
 	}
 	if len(f.Fixes) == 0 {
 		if f.Fixes = startOnStack(p, g.s, c); len(f.Fixes) > 0 {

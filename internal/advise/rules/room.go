@@ -353,45 +353,6 @@ func looksAtElements(p *advise.Pass, call *ast.CallExpr, list *ast.Ident) bool {
 	return false
 }
 
-// countedFirst is a fix that counts the elements that a loop within a loop appends, and makes room for all of them.
-func countedFirst(p *advise.Pass, g *growth) ([]report.Fix, bool) {
-	decl, value := p.Declared(g.s)
-	outer, ok := p.Loop(g.loop).(*ast.RangeStmt)
-	inner, isRange := g.loop.(*ast.RangeStmt)
-	if !ok || !isRange || decl == nil || outer.Tok != token.DEFINE || p.Parent(g.loop) != outer.Body || p.Parent(decl) != p.Parent(outer) || p.Loop(outer) != nil {
-		return nil, false
-	}
-	elem, isNil, ok := emptyDeclaration(p, g.s, decl, value)
-	row, each := p.Local(inner.X), g.perRound(p)
-	if !ok || row == nil || each == 0 || !stableFrom(p, outer, decl) || loops.Leaves(p.Func, outer.Body) || loops.Returns(outer.Body) || !flow.Simple(p.Func, outer.X) {
-		return nil, false
-	}
-	if _, isList := p.TypeOf(outer.X).Underlying().(*types.Slice); !isList || outer.Value == nil || p.Local(outer.Value) != row {
-		return nil, false
-	}
-	if _, _, ok := loops.AtMost(p.Func, g.loop); !ok || flow.Assigns(p.Func, outer.Body, func(o types.Object) bool { return o == row }) {
-		return nil, false
-	}
-	if len(lists.AppendsIn(p.Func, outer.Body)) > 0 || lists.Restarted(p.Func, outer, g.s) {
-		return nil, false
-	}
-	n := p.LocalName("n")
-	length := "len(" + row.Name() + ")"
-	if each > 1 {
-		length = fmt.Sprintf("%d*%s", each, length)
-	}
-	made := fmt.Sprintf("%s := make([]%s, 0, %s)", g.s.Name(), elem, n)
-	if isNil && !nilUnseen(p, g.s) {
-		if !p.Pkg.AtLeast(21) {
-			return nil, false
-		}
-		p.Need("slices")
-		made = fmt.Sprintf("%s := slices.Grow([]%s(nil), %s)", g.s.Name(), elem, n)
-	}
-	return p.Fix(report.Mechanical, "count the elements first, and make room for all of them", edit.Replace(decl,
-		fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += %s\n}\n%s", n, row.Name(), p.Src(outer.X), n, length, made))), true
-}
-
 // roomAtFirst is a fix that makes room when the first element is appended, of a slice that is nil until then.
 func roomAtFirst(p *advise.Pass, g *growth, title, n string) []report.Fix {
 	t, ok := types.Unalias(g.s.Type()).(*types.Slice)
@@ -437,22 +398,38 @@ func knownWithin(f *code.Func, g *growth) bool {
 	return ok && !flow.Assigns(f, g.body, func(o types.Object) bool { return vars[o] })
 }
 
-// roomForNil is a fix that makes room in a slice that is nil until a loop appends to it, where there is no slices.Grow yet: nil stays nil
-// where there are no rounds.
+// roomForNil is a fix that makes room in a slice that has no elements until a loop appends to it, where there is no slices.Grow yet: nil stays
+// nil where there are no rounds.
 func roomForNil(p *advise.Pass, g *growth, title, n string) []report.Fix {
+	made, why := madeBefore(p, g, n)
+	if made == "" {
+		return p.Because(why)
+	}
+	return p.Fix(report.Mechanical, title, edit.Before(g.loop, made))
+}
+
+// madeBefore returns a statement for the place before a loop that makes room for n elements in a slice that has none there; or why there is none.
+func madeBefore(p *advise.Pass, g *growth, n string) (string, missing.Reason) {
 	s := g.s
 	decl, value := p.Declared(s)
 	_, isVar := decl.(*ast.DeclStmt)
 	isNil := isVar && value == nil || decl == nil && p.IsParamResult(s)
 	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
 	first := p.Uses(s)
-	if !isNil || !isSlice || p.Statement(g.loop) != g.loop || flow.Captured(p.Func, s, p.Decl.Body) || p.Loop(g.loop) != nil || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
-		return p.No(missing.NoGrowBefore, s.Name())
+	if !isSlice || p.Statement(g.loop) != g.loop || flow.Captured(p.Func, s, p.Decl.Body) || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
+		return "", missing.NoGrowBefore.Of(s.Name())
 	}
-	elem := types.TypeString(t.Elem(), p.Qualifier())
-	if strings.HasPrefix(n, "len(") && strings.Count(n, "(") == 1 && strings.HasSuffix(n, ")") {
-		return p.Fix(report.Mechanical, title, edit.Before(g.loop, fmt.Sprintf("if %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", n, s.Name(), elem, n)))
+	made := fmt.Sprintf("%s = make([]%s, 0, %s)\n", s.Name(), types.TypeString(t.Elem(), p.Qualifier()), n)
+	if _, _, ok := emptyDeclaration(p, s, decl, value); ok && !isNil && p.Parent(decl) == p.Parent(g.loop) {
+		return made, missing.Reason{}
+	}
+	switch {
+	case !isNil || p.Loop(g.loop) != nil:
+		return "", missing.NoGrowBefore.Of(s.Name())
+	case token.IsIdentifier(n) || strings.HasPrefix(n, "len(") && strings.Count(n, "(") == 1 && strings.HasSuffix(n, ")"):
+		return fmt.Sprintf("if %s > 0 {\n%s}\n", n, made), missing.Reason{}
 	}
 	room := p.LocalName("n")
-	return p.Fix(report.Mechanical, title, edit.Before(g.loop, fmt.Sprintf("if %s := %s; %s > 0 {\n%s = make([]%s, 0, %s)\n}\n", room, n, room, s.Name(), elem, room)))
+	made = strings.TrimSuffix(made, n+")\n") + room + ")\n"
+	return fmt.Sprintf("if %s := %s; %s > 0 {\n%s}\n", room, n, room, made), missing.Reason{}
 }

@@ -161,6 +161,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.MayHaveRoom:      "%s may have capacity already, and not every iteration appends",
 		missing.AppendedInHead:   "the header of a statement appends to %s",
 		missing.NoGrowBefore:     "go.mod is for a Go before 1.21, which introduced slices.Grow, and %s may have elements before the loop",
+		missing.GrowsOverLoops:   "%s grows over all iterations of the outer loop, and how much they append is not known before it",
 		missing.SendersUnknown:   "the number of sending goroutines is not known where the channel is made",
 		missing.SendersToUnknown: "the number of goroutines that send to %s is not known where it is made",
 		missing.TooLittleRoom:    "%s has capacity already, but too little",

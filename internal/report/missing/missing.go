@@ -161,6 +161,7 @@ const (
 	MayHaveRoom      Fact = "may-have-room"
 	AppendedInHead   Fact = "appended-in-head"
 	NoGrowBefore     Fact = "no-grow-before"
+	GrowsOverLoops   Fact = "grows-over-loops"
 	SendersUnknown   Fact = "senders-unknown"
 	SendersToUnknown Fact = "senders-to-unknown"
 	TooLittleRoom    Fact = "too-little-room"

@@ -159,6 +159,83 @@ func flat(rows [][]int) []int {
 	return all
 }
 
+// The lists of a map are counted as those of a list are.
+func ofMaps(rows map[string]map[int]int) []int {
+	all := make([]int, 0)
+	for _, row := range rows {
+		for _, x := range row {
+			all = append(all, x, -x) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return all
+}
+
+// An error leaves the room unused. What stands between does not change what is counted.
+func checked(rows map[string][]int) ([]string, error) {
+	all := make([]string, 0)
+	seen := map[string]bool{}
+	for name, row := range rows {
+		if name == "" {
+			return nil, fmt.Errorf("no name")
+		}
+		seen[name] = true
+		for range row {
+			all = append(all, name) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return all, nil
+}
+
+// Each is put next to each.
+func pairs(a []int, b []string) (out []string) {
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, fmt.Sprint(x, y)) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return out
+}
+
+type table struct{ rows []row }
+
+type row struct{ cells []string }
+
+// There may be something in it, and a field is counted.
+func (t *table) onto(all []string) []string {
+	for _, r := range t.rows {
+		for _, c := range r.cells {
+			all = append(all, c+"!") // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return all
+}
+
+// A row that is nil is not looked into.
+func cellsOf(rows []*row) (all []string, err error) {
+	for _, r := range rows {
+		if r == nil {
+			return nil, fmt.Errorf("no row")
+		}
+		for _, c := range r.cells {
+			all = append(all, c+"!") // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return all, nil
+}
+
+// How many there will be is not known before, and room for one row is none.
+func chosen(rows [][]int) (out []int) {
+	for _, row := range rows {
+		for _, x := range row {
+			if x > 1 {
+				continue
+			}
+			out = append(out, x) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	return out
+}
+
 func kept(in []int) int {
 	var odd []int
 	for _, x := range in {
@@ -467,7 +544,7 @@ func steps(list []int) (out []int) {
 }
 
 // The index may be out of range, which is seen only after what is written.
-func row(w io.Writer, rows [][]int, i int) []int {
+func doubled(w io.Writer, rows [][]int, i int) []int {
 	out := []int{}
 	fmt.Fprintln(w, "row", i)
 	for _, v := range rows[i] {
@@ -478,7 +555,7 @@ func row(w io.Writer, rows [][]int, i int) []int {
 
 func rowOf(rows [][]int, i int) (out []int) {
 	defer func() { fmt.Println(recover(), out) }()
-	return row(os.Stdout, rows, i)
+	return doubled(os.Stdout, rows, i)
 }
 
 func main() {
@@ -497,6 +574,11 @@ func main() {
 	fmt.Println(shifted(""), shifted("é"))
 	fmt.Println(taped("").next(), taped("é").next())
 	fmt.Println(twoLoops(nil, nil) == nil, twoLoops([]int{1}, map[int]bool{7: true}), nested([][]int{{1}, nil, {2, 3}}), kept([]int{1, 2, 3}))
+	fmt.Println(len(ofMaps(map[string]map[int]int{"a": {1: 2}, "b": {3: 4, 5: 6}})), ofMaps(nil) == nil, pairs([]int{1, 2}, []string{"a", "b"}), pairs(nil, nil) == nil)
+	fmt.Println(checked(map[string][]int{"a": {1, 2}}))
+	fmt.Println(checked(map[string][]int{"": {1, 2}}))
+	fmt.Println((&table{[]row{{[]string{"a", "b"}}, {[]string{"c"}}}}).onto([]string{"x"}), (&table{}).onto(nil) == nil, chosen([][]int{{1, 2}, {3}}))
+	fmt.Println(cellsOf([]*row{{[]string{"a"}}, nil}))
 	fmt.Println(flat(nil) == nil, flat([][]int{nil}) == nil, flat([][]int{{1}, nil, {2, 3}}))
 	fmt.Println(until(1<<62, 3))
 	fmt.Println(counted(""), counted("ab"), backwards(nil) == nil, backwards([]int{1, 2}), between(3, 10), between(10, 3))
