@@ -2,7 +2,9 @@ package advise
 
 import (
 	"cmp"
+	"go/ast"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +24,27 @@ const (
 // once more, which takes about a second each.
 func (t *tree) explain(out *report.Advice, within [][]extent, rules []*Rule) {
 	logs := map[string]*escape.Log{}
+	of := func(file string, test bool) *escape.Log {
+		key := filepath.Dir(file)
+		if test {
+			key += " test"
+		}
+		log, ok := logs[key]
+		if ok || len(logs) == explained {
+			return log
+		}
+		log, err := (gocmd.Command{Dir: filepath.Dir(file), Env: t.env}).Explain(t.ctx, test, nil, ".")
+		if err != nil {
+			t.notes.add("the reasons for heap allocations are unknown: %v", err)
+		}
+		if log != nil {
+			for _, u := range t.units {
+				log.Learn(u.Fset, u.Syntax, u.TypesInfo)
+			}
+		}
+		logs[key] = log
+		return log
+	}
 	for i := range out.Findings {
 		f := &out.Findings[i]
 		if i >= storied && !slices.ContainsFunc(rules, func(r *Rule) bool { return r.Story && r.Name == f.Rule }) {
@@ -37,31 +60,35 @@ func (t *tree) explain(out *report.Advice, within [][]extent, rules []*Rule) {
 			continue // another module, which is not built from here
 		}
 		file = filepath.Join(t.dir, file)
-		test := strings.HasSuffix(file, "_test.go")
-		key := filepath.Dir(file)
-		if test {
-			key += " test"
-		}
-		log, ok := logs[key]
-		if !ok {
-			if len(logs) == explained {
-				continue
-			}
-			var err error
-			if log, err = (gocmd.Command{Dir: filepath.Dir(file), Env: t.env}).Explain(t.ctx, test, nil, "."); err != nil {
-				t.notes.add("the reasons for heap allocations are unknown: %v", err)
-			}
-			if log != nil {
-				for _, u := range t.units {
-					log.Learn(u.Fset, u.Syntax, u.TypesInfo)
-				}
-			}
-			logs[key] = log
+		log := of(file, strings.HasSuffix(file, "_test.go"))
+		if from := t.generic(file, f.Where.Line); from > 0 && log != nil && !log.Compiled(file, from) {
+			log = cmp.Or(of(file, true), log) // the tests may call it with types
 		}
 		if log != nil {
 			f.Escape = onHeap(log, file, f, within[i])
 		}
 	}
+}
+
+// generic returns the line where the generic function begins that a line is in; 0 when it is in none.
+func (t *tree) generic(file string, line int) int {
+	for _, u := range t.units {
+		for _, f := range u.Syntax {
+			if !escape.SameFile(u.Fset.Position(f.Pos()).Filename, file) {
+				continue
+			}
+			for _, d := range f.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if !ok || line < u.Fset.Position(fn.Pos()).Line || line > u.Fset.Position(fn.End()).Line {
+					continue
+				}
+				if o, ok := u.TypesInfo.Defs[fn.Name].(*types.Func); ok && (o.Signature().TypeParams().Len() > 0 || o.Signature().RecvTypeParams().Len() > 0) {
+					return u.Fset.Position(fn.Pos()).Line
+				}
+			}
+		}
+	}
+	return 0
 }
 
 // onHeap explains why a value on the lines of a finding is on the heap. It prefers values that the code of the finding contains to others

@@ -159,6 +159,12 @@ func (l *Log) At(file string, line int) []Remark {
 	return l.Select(func(r *Remark) bool { return r.Line == line && SameFile(r.File, file) })
 }
 
+// Compiled reports whether the compiler made code of the function that begins on a line. It makes none of a generic function that nothing calls
+// with types, and says nothing of what is in it.
+func (l *Log) Compiled(file string, line int) bool {
+	return slices.ContainsFunc(l.At(file, line), func(r Remark) bool { return r.Kind == Inlinable || r.Kind == TooBig })
+}
+
 // InlinedFrom returns the remarks about what was written on a line, at the places where it was inlined.
 func (l *Log) InlinedFrom(file string, line int) []Remark {
 	return l.Select(func(r *Remark) bool {

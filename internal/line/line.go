@@ -61,6 +61,7 @@ type function struct {
 	expr     string // that names it in code of the package; "" where that cannot be done
 	from, to int
 	body     bool
+	generic  bool
 }
 
 // Look finds out what is known about FILE:LINE, or about a function: Parse, T.Method, or pkg.Parse.
@@ -78,14 +79,21 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 		return nil, err
 	}
 	opt.Say("asking the compiler")
-	log, err := gocmd.Command{Dir: filepath.Dir(p.file)}.Explain(ctx, p.test, opt.Flags, ".")
+	cmd := gocmd.Command{Dir: filepath.Dir(p.file)}
+	log, err := cmd.Explain(ctx, p.test, opt.Flags, ".")
 	if err != nil {
 		return nil, explainError(asked, p, err)
+	}
+	out := &report.WhyAlloc{Asked: asked, Lines: []report.LineStory{}}
+	if p.fn != nil && p.fn.generic && !log.Compiled(p.file, p.fn.from) {
+		if log, err = explainUses(ctx, cmd, p, opt, log, out); err != nil {
+			return nil, err
+		}
 	}
 	if learnTypes(ctx, log, p, opt.Flags) {
 		return nil, leftOut(asked)
 	}
-	out := &report.WhyAlloc{Asked: asked, Go: log.Go, Notes: log.Notes, Lines: []report.LineStory{}}
+	out.Go, out.Notes = log.Go, append(log.Notes, out.Notes...)
 	from, to := p.line, p.line
 	if p.fn != nil {
 		out.Function = p.fn.name
@@ -108,6 +116,7 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 		l := story(log, p.file, n)
 		l.Text, l.Costs = p.lines[n-1], costs[n]
 		l.File = shown(opt.Dir, p.file)
+		l.NotCompiled = out.NotCompiled
 		made := slices.ContainsFunc(l.Stays, func(s string) bool { return strings.HasPrefix(s, "make(") })
 		if p.line == 0 && len(l.Heap)+len(l.Inlined)+len(l.Costs)+l.Bounds+l.Slices == 0 && !made {
 			continue
@@ -115,7 +124,7 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 		out.Lines = append(out.Lines, l)
 	}
 	if p.line == 0 {
-		if len(out.Lines) == 0 {
+		if len(out.Lines) == 0 && !out.NotCompiled {
 			out.Notes = append(out.Notes, fmt.Sprintf("no line of %s has a value that goes to the heap, or a bounds check", p.fn.name))
 		}
 		return out, nil
@@ -131,6 +140,25 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 		out.Notes = append(out.Notes, "there is no machine code: "+err.Error())
 	}
 	return out, nil
+}
+
+// explainUses asks the compiler about a generic function that the package itself does not call with types: its tests may.
+func explainUses(ctx context.Context, cmd gocmd.Command, p *place, opt Options, log *escape.Log, out *report.WhyAlloc) (*escape.Log, error) {
+	if !p.test {
+		tested, err := cmd.Explain(ctx, true, opt.Flags, ".")
+		switch {
+		case ctx.Err() != nil:
+			return nil, err
+		case err != nil:
+			out.Notes = append(out.Notes, "the tests of the package do not build, so nobody knows with which types they call "+p.fn.name)
+		case tested.Compiled(p.file, p.fn.from):
+			out.Notes = append(out.Notes, fmt.Sprintf("%s is generic; the answer is for the types with which the tests of the package call it", p.fn.name))
+			return tested, nil
+		}
+	}
+	out.NotCompiled = true
+	out.Notes = append(out.Notes, fmt.Sprintf("%s is generic, and neither its package nor the tests of that call it with types, so the compiler makes no code of it; add a test that calls it with the types that your program uses", p.fn.name))
+	return log, nil
 }
 
 // explainError says why the compiler cannot be asked.
@@ -296,15 +324,15 @@ func read(name string) (*place, []function, error) {
 			continue
 		}
 		one := function{from: set.Position(fn.Pos()).Line, to: set.Position(fn.End()).Line, body: fn.Body != nil}
-		one.name, one.expr = nameOf(fn)
+		one.name, one.expr, one.generic = nameOf(fn)
 		fns = append(fns, one)
 	}
 	return p, fns, nil
 }
 
-// nameOf returns the name of a function as profiles have it, and how code names it.
-func nameOf(fn *ast.FuncDecl) (name, expr string) {
-	generic := fn.Type.TypeParams != nil
+// nameOf returns the name of a function as profiles have it, how code names it, and whether it or its receiver has type parameters.
+func nameOf(fn *ast.FuncDecl) (name, expr string, generic bool) {
+	generic = fn.Type.TypeParams != nil
 	name = fn.Name.Name
 	if fn.Recv != nil && len(fn.Recv.List) == 1 {
 		t, star := fn.Recv.List[0].Type, false
@@ -329,7 +357,7 @@ func nameOf(fn *ast.FuncDecl) (name, expr string) {
 	if !generic && fn.Name.Name != "init" && fn.Name.Name != "_" && name != "main" {
 		expr = name
 	}
-	return name, expr
+	return name, expr, generic
 }
 
 // findFunction looks for a function in the packages of the module below the folder.

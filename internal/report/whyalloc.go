@@ -12,13 +12,15 @@ import (
 
 // WhyAlloc is everything that is known about the allocations of a line or function.
 type WhyAlloc struct {
-	Asked    string      `json:"asked"`
-	Go       string      `json:"go,omitempty"` // version of the compiler
-	Function string      `json:"function,omitempty"`
-	Inlining string      `json:"inlining,omitempty"` // inlining of the function, in the compiler's words
-	Costs    string      `json:"costs,omitempty"`    // source of the costs
-	Lines    []LineStory `json:"lines"`
-	Notes    []string    `json:"notes,omitempty"`
+	Asked    string `json:"asked"`
+	Go       string `json:"go,omitempty"` // version of the compiler
+	Function string `json:"function,omitempty"`
+	Inlining string `json:"inlining,omitempty"` // inlining of the function, in the compiler's words
+	Costs    string `json:"costs,omitempty"`    // source of the costs
+	// NotCompiled says that the compiler made no code of the function, which is generic, so it is not known what escapes there.
+	NotCompiled bool        `json:"not_compiled,omitempty"`
+	Lines       []LineStory `json:"lines"`
+	Notes       []string    `json:"notes,omitempty"`
 }
 
 // A LineStory is everything about one line.
@@ -36,6 +38,8 @@ type LineStory struct {
 	Runtime  []RuntimeCall   `json:"runtime,omitempty"` // runtime calls that allocate or copy
 	Code     []Instruction   `json:"code,omitempty"`
 	CodeFrom string          `json:"code_from,omitempty"` // the program with this machine code
+
+	NotCompiled bool `json:"-"` // as in WhyAlloc
 }
 
 // A LineCost is the cost of a line in one metric.
@@ -95,7 +99,11 @@ func (l *LineStory) blocks() []Block {
 		b.WriteString(h.reasons(l.Place))
 	}
 	l.inlined(&b)
-	if len(l.Heap)+len(l.Inlined) == 0 {
+	switch {
+	case len(l.Heap)+len(l.Inlined) > 0:
+	case l.NotCompiled:
+		b.WriteString("  not known: the compiler makes code of a generic function only for the types that it is called with\n")
+	default:
 		b.WriteString("  no value escapes to the heap here" + l.below() + "\n")
 	}
 	if len(l.Stays) > 0 {
