@@ -89,12 +89,17 @@ func (p *Pass) Knows(fn, callee string) bool { return p.said.knows(fn, callee) }
 // No says which fact is missing, and that there is no fix.
 func (p *Pass) No(fact missing.Fact, of ...any) []report.Fix { return p.Because(fact.Of(of...)) }
 
-// LeaveOut counts a node that allocates much, but gets no finding.
-func (p *Pass) LeaveOut(n ast.Node) {
+// LeaveOut notes the line of a node that allocates much, but gets no finding.
+func (p *Pass) LeaveOut(n ast.Node, c cost.Cost) {
 	if p.said.unsaid == nil {
-		p.said.unsaid = map[line]bool{}
+		p.said.unsaid = map[line]report.UnsaidLine{}
 	}
-	p.said.unsaid[line{p.File.Name, p.Line(n.Pos())}] = true
+	at := p.File.Tok.Position(n.Pos())
+	left := report.UnsaidLine{Where: spot(p.Func, at.Line, at.Column), Objects: p.Costs.Part(&c, cost.ObjectsMade), Bytes: p.Costs.Part(&c, cost.BytesMade)}
+	key := line{p.File.Name, at.Line}
+	if old := p.said.unsaid[key]; max(old.Objects, old.Bytes) <= max(left.Objects, left.Bytes) {
+		p.said.unsaid[key] = left
+	}
 }
 
 // Because says why there is no fix.

@@ -19,7 +19,7 @@ type adviser struct {
 	list  []kept
 	small int
 
-	unsaid map[line]bool // that rules left out, although they allocate much
+	unsaid map[line]report.UnsaidLine // that rules left out, although they allocate much
 
 	fleet *report.Fleet // nil where the profiles are not of one selection of a store
 	loads map[string]recording.Load
@@ -114,10 +114,13 @@ func (a *adviser) ranked() (*report.Advice, [][]extent) {
 		out.Findings = append(out.Findings, *k.Finding)
 		within = append(within, k.within)
 	}
-	for l := range a.unsaid {
+	for l, left := range a.unsaid {
 		if !a.told(l.file, l.number, l.number) {
-			out.Unsaid++
+			out.Unsaid = append(out.Unsaid, left)
 		}
 	}
+	slices.SortFunc(out.Unsaid, func(x, y report.UnsaidLine) int {
+		return cmp.Or(cmp.Compare(max(y.Objects, y.Bytes), max(x.Objects, x.Bytes)), cmp.Compare(x.Where.File, y.Where.File), cmp.Compare(x.Where.Line, y.Where.Line))
+	})
 	return out, within
 }

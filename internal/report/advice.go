@@ -16,16 +16,16 @@ import (
 
 // Advice is the findings about a program, those with the largest savings first.
 type Advice struct {
-	Refs      []string   `json:"refs"`
-	Findings  []Finding  `json:"findings"`
-	Functions int        `json:"functions"`        // functions with a cost that were examined
-	Small     int        `json:"small,omitempty"`  // findings left out because they save less than Least
-	Unsaid    int        `json:"unsaid,omitempty"` // lines left out that allocate much in little CPU time, and of which no rule knows a cheaper way
-	Least     float64    `json:"least"`            // share
-	Most      *Hottest   `json:"most,omitempty"`   // the line that costs most, where all cost less than Least
-	Notes     hint.Texts `json:"notes,omitempty"`
-	Root      string     `json:"root,omitempty"` // folder that files are relative to
-	Fleet     *Fleet     `json:"fleet,omitempty"`
+	Refs      []string     `json:"refs"`
+	Findings  []Finding    `json:"findings"`
+	Functions int          `json:"functions"`        // functions with a cost that were examined
+	Small     int          `json:"small,omitempty"`  // findings left out because they save less than Least
+	Unsaid    []UnsaidLine `json:"unsaid,omitempty"` // lines that allocate much in little CPU time, and of which no rule knows a cheaper way; most first
+	Least     float64      `json:"least"`            // share
+	Most      *Hottest     `json:"most,omitempty"`   // the line that costs most, where all cost less than Least
+	Notes     hint.Texts   `json:"notes,omitempty"`
+	Root      string       `json:"root,omitempty"` // folder that files are relative to
+	Fleet     *Fleet       `json:"fleet,omitempty"`
 
 	Show   int    `json:"-"` // the finding to show in full; 0 shows as many as fit on a screen, -1 shows all
 	Source string `json:"-"` // folder of the module, as commands have to name it; "" where they find it themselves
@@ -36,6 +36,17 @@ type Hottest struct {
 	Function string  `json:"function"` // as profiles name it
 	Line     int     `json:"line"`
 	Share    float64 `json:"share"`
+}
+
+// An UnsaidLine is a line without a finding, and the shares of all objects and of all bytes that it makes.
+type UnsaidLine struct {
+	Where   Spot    `json:"where"`
+	Objects float64 `json:"objects"`
+	Bytes   float64 `json:"bytes"`
+}
+
+func (l UnsaidLine) String() string {
+	return fmt.Sprintf("%s (%s objects, %s bytes)", l.Where, unit.Share(l.Objects), unit.Share(l.Bytes))
 }
 
 // A Finding is a place in the source with an avoidable cost, and the remedy.
@@ -216,12 +227,20 @@ func (a *Advice) Blocks() iter.Seq[Block] {
 		list = append(list, Note{Phrase{fmt.Sprintf("%d %s would save less than %s and %s left out",
 			a.Small, plural(a.Small, "finding"), unit.Share(a.Least), map[bool]string{true: "is", false: "are"}[a.Small == 1])}})
 	}
-	if a.Unsaid > 0 {
-		text := "1 line that makes much of all objects or bytes is left out: it takes little CPU time, and no rule knows a cheaper way; a lower "
-		if a.Unsaid > 1 {
-			text = fmt.Sprintf("%d lines that make much of all objects or bytes are left out: they take little CPU time, and no rule knows a cheaper way; a lower ", a.Unsaid)
+	if n := len(a.Unsaid); n > 0 {
+		const most = 3
+		var lines []string
+		for _, l := range a.Unsaid[:min(n, most)] {
+			lines = append(lines, l.String())
 		}
-		list = append(list, Note{Phrase{text, hint.Option{Name: "min"}, " shows more"}})
+		if n > most {
+			lines = append(lines, "…")
+		}
+		text := "1 line that makes much of all objects or bytes is left out: it takes little CPU time, and no rule knows a cheaper way: "
+		if n > 1 {
+			text = fmt.Sprintf("%d lines that make much of all objects or bytes are left out: they take little CPU time, and no rule knows a cheaper way: ", n)
+		}
+		list = append(list, Note{Phrase{text + strings.Join(lines, ", ") + "; a lower ", hint.Option{Name: "min"}, " shows more"}})
 	}
 	return blocks(list)
 }

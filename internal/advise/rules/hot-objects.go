@@ -82,8 +82,10 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line, of cost.Metric)
 		return !slices.ContainsFunc(c.Below, func(fn string) bool { return p.Mine(fn) }) && (!c.OnCPU || allocating(c))
 	})
 	c = cost.Cost{cost.CPU: c[cost.CPU], cost.ObjectsMade: l.Made[0], cost.BytesMade: l.Made[1]}
-	if p.ToldAnything() && !takesCPU(p, &c) && manyShare*c[cost.BytesMade] < p.Costs.Total[cost.BytesMade] {
-		return // many small objects, beside what takes more memory and time
+	made, callee := madeOn(p.Func, at, l)
+	if callee != "" && p.ToldAnything() && !takesCPU(p, &c) && manyShare*c[cost.BytesMade] < p.Costs.Total[cost.BytesMade] {
+		p.LeaveOut(n, c) // a call that the code may need makes many small objects, beside what takes more memory and time
+		return
 	}
 	f := advise.Finding{
 		Title:  "most objects are made on one line",
@@ -105,7 +107,6 @@ func makesMost(p *advise.Pass, n ast.Node, at int, l *cost.Line, of cost.Metric)
 	case c[cost.BytesMade] > 0:
 		f.Claim += fmt.Sprintf(", of %d bytes each on average", c[cost.BytesMade]/c[cost.ObjectsMade])
 	}
-	made, callee := madeOn(p.Func, at, l)
 	if made != "" {
 		f.Claim += ": " + made
 	}

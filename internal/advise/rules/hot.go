@@ -134,7 +134,7 @@ func shows(p *advise.Pass, n ast.Node, c *cost.Cost) bool {
 		return false
 	}
 	if p.Costs.Total[cost.CPU] > 0 && !takesCPU(p, c) {
-		p.LeaveOut(n)
+		p.LeaveOut(n, *c)
 		return false
 	}
 	return true

@@ -218,6 +218,60 @@ func TestMostObjectsOfFewSamples(t *testing.T) {
 	}
 }
 
+// Many small objects that a line makes itself are told of beside what takes more time. Those of a function of another package, which the code
+// may have to call, are not; the line is named among those that are left out.
+func TestMostObjectsBesideOthers(t *testing.T) {
+	const src = `package main
+
+import (
+	"reflect"
+	"regexp"
+)
+
+var keep []any
+
+func own(text string) {
+	keep = append(keep[:0], []byte(text))
+}
+
+func called(t reflect.Type) {
+	keep = append(keep[:0], reflect.New(t))
+}
+
+func main() {
+	for {
+		own("text")
+		called(reflect.TypeFor[int]())
+		regexp.MustCompile("a|b") // cost: [cpu*50] regexp.MustCompile regexp.compile
+	}
+}
+`
+	for at, want := range map[string]string{"[]byte(text)": "more objects are made on this line than on any other", "reflect.New(t)": ""} {
+		n := lineOf(src, at)
+		below, fn := "runtime.stringtoslicebyte", "main.own"
+		if want == "" {
+			below, fn = "reflect.New", "main.called"
+		}
+		a := adviceOn(t, "1.26", src, func(m *madeProfile, file string) {
+			m.stack(file, 4000, below, 0, fn, n, "main.main", 20)
+			m.stack(file, 6000, "os.ReadFile", 0, "runtime.main", 0)
+			m.add("os.ReadFile", "<made>", 0, 1, []string{"[cpu*100]"})
+			m.add("os.ReadFile", "<made>", 0, 1, []string{"[alloc_space*900000]"})
+		})
+		got := ""
+		if i := slices.IndexFunc(a.Findings, func(f report.Finding) bool { return f.Where.Line == n }); i >= 0 {
+			got = a.Findings[i].Title
+		}
+		if got != want || len(a.Findings) < 1 {
+			t.Errorf("%s: it says %q, want %q: %+v", at, got, want, a.Findings)
+		}
+		named := slices.ContainsFunc(a.Unsaid, func(l report.UnsaidLine) bool { return l.Where.Line == n && l.Objects > 0.39 })
+		if named != (want == "") {
+			t.Errorf("%s: left out are %v", at, a.Unsaid)
+		}
+	}
+}
+
 // A few samples of append growing the list do not hide that the objects are its elements.
 func TestElementsOfAppend(t *testing.T) {
 	for cpu, want := range map[string]string{"[cpu] runtime.growslice": "slice allocated on every call", "[cpu*9] runtime.growslice": "slice grown by append"} {
@@ -297,8 +351,8 @@ func main() {
 			if got != tt.want {
 				t.Errorf("it says %q; want %q: %+v", got, tt.want, found)
 			}
-			if advice.Unsaid != tt.unsaid {
-				t.Errorf("%d lines are left out, want %d", advice.Unsaid, tt.unsaid)
+			if len(advice.Unsaid) != tt.unsaid {
+				t.Errorf("these lines are left out: %v; want %d", advice.Unsaid, tt.unsaid)
 			}
 		})
 	}
