@@ -37,7 +37,20 @@ var sortReflect = &advise.Rule{
 				Callee: "sort." + fn.Name(),
 				Risk:   "none: both use the same algorithm", Safe: true,
 			}
+			typ, lists := swapsBesides(p, call)
+			switch {
+			case lists > 1:
+				f.Advice = "package slices sorts one slice: keep what belongs together in one slice of structs, and sort that with slices.SortFunc"
+				f.Risk, f.Safe = "whoever has one of the lists alone has to take it out of the structs", false
+			case typ != "":
+				f.Advice = "slices.SortFunc knows the type of the elements, and swaps them itself; do what else Swap does for all elements, after it"
+				f.Risk, f.Safe = "what "+typ+".Swap does besides is not done while slices.SortFunc sorts", false
+			}
 			switch stable := fn.Name() == "Stable" || fn.Name() == "SliceStable"; {
+			case lists > 1:
+				p.No(missing.ListsSwapped, typ)
+			case typ != "":
+				p.No(missing.SwapDoesMore, typ)
 			case !p.Pkg.AtLeast(21):
 				p.No(missing.OlderGo, 21, "package slices")
 			case len(call.Args) == 2:
@@ -330,6 +343,46 @@ func methodsOf(p *advise.Pass, t types.Type, points bool) (out methods) {
 		}
 	}
 	return out
+}
+
+// swapsBesides returns the type whose Swap does more than to swap two elements, or "", and of how many lists it swaps elements.
+func swapsBesides(p *advise.Pass, call *ast.CallExpr) (typ string, lists int) {
+	if len(call.Args) != 1 {
+		return "", 0
+	}
+	o, _, _ := types.LookupFieldOrMethod(p.TypeOf(call.Args[0]), true, p.Pkg.Types, "Swap")
+	fn, ok := o.(*types.Func)
+	if !ok {
+		return "", 0
+	}
+	decl, _ := p.DeclOf(fn)
+	if decl == nil || decl.Body == nil {
+		return "", 0
+	}
+	seen := map[string]bool{}
+	plain := len(decl.Body.List) == 1
+	for _, st := range decl.Body.List {
+		set, ok := st.(*ast.AssignStmt)
+		if !ok || len(set.Lhs) != 2 || len(set.Rhs) != 2 {
+			plain = false
+		}
+		if !ok {
+			continue
+		}
+		for _, l := range set.Lhs {
+			if at, ok := ast.Unparen(l).(*ast.IndexExpr); ok {
+				seen[types.ExprString(at.X)] = true
+			}
+		}
+	}
+	if plain && len(seen) < 2 {
+		return "", len(seen)
+	}
+	t := types.Unalias(p.TypeOf(call.Args[0]))
+	if ptr, ok := t.(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	return types.TypeString(t, p.Qualifier()), len(seen)
 }
 
 // receives reports whether a function is a method of a type, or where a pointer to it is sorted, of that.

@@ -191,6 +191,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.MethodsElsewhere:  "the methods of %s need to be in this package, with value receivers",
 		missing.ListInField:       "%s is a struct, and what its Less compares by cannot be seen in the call",
 		missing.SwapDoesMore:      "%s.Swap does more than swap two elements",
+		missing.ListsSwapped:      "%s.Swap swaps the elements of several lists, and package slices sorts one",
 		missing.LenIsOther:        "%s.Len does not return the length of the list",
 
 		missing.PatternEndsProgram:  "the pattern does not compile, so the program would panic at start",

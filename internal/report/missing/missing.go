@@ -198,6 +198,7 @@ const (
 	MethodsElsewhere  Fact = "methods-elsewhere"
 	ListInField       Fact = "list-in-field"
 	SwapDoesMore      Fact = "swap-does-more"
+	ListsSwapped      Fact = "lists-swapped"
 	LenIsOther        Fact = "len-is-other"
 )
 

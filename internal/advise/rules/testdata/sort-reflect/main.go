@@ -59,6 +59,26 @@ func fields(list []item) {
 	sort.Sort(&tree{list})       // cost: sort.Sort sort.pdqsort; want
 }
 
+// Two lists that belong together.
+type columns struct {
+	names []string
+	ns    []int
+}
+
+func (c columns) Len() int           { return len(c.ns) }
+func (c columns) Less(i, j int) bool { return c.ns[i] < c.ns[j] }
+func (c columns) Swap(i, j int) {
+	c.names[i], c.names[j] = c.names[j], c.names[i]
+	c.ns[i], c.ns[j] = c.ns[j], c.ns[i]
+}
+
+type numbered struct{ columns }
+
+func together(names []string, ns []int) {
+	sort.Sort(columns{names, ns})              // cost: sort.Sort sort.pdqsort; want
+	sort.Stable(&numbered{columns{names, ns}}) // cost: sort.Stable sort.stable; want
+}
+
 type odd []item // tells what it swaps
 
 func (o odd) Len() int           { return len(o) }
@@ -293,6 +313,7 @@ func main() {
 	fmt.Println(list, words)
 	more(list)
 	fields(list)
+	together(words, []int{3, 1, 2, 0})
 	fmt.Println(list)
 }
 
