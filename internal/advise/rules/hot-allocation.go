@@ -110,6 +110,10 @@ var leaves = []leaf{
 		"return a value, let the caller provide the memory, reuse an object, or find out why it escapes"},
 }
 
+// mapWritten is about a map literal, which makes the map with room for its entries.
+var mapWritten = leaf{"mapassign", "map made on every call", "the literal makes a new map, with its entries, each time the line runs",
+	"if the keys are always the same, use a struct where those who read it allow that; or keep one map, and set its values again"}
+
 // What CPU samples tell of maps that are filled.
 var (
 	mapThatGrows  = leaf{"mapassign", "map that grows", "a map that is filled allocates larger tables, and moves all entries to them", "make it with a size, or keep it and clear it"}
@@ -154,6 +158,9 @@ func leafOf(p *advise.Pass, l *cost.Line, n ast.Node) *leaf {
 			most, best = is, c[cost.CPU]
 		}
 	}
+	if most != nil && (most.prefix == "makemap" || most.prefix == "mapassign") && writesMap(f, n) {
+		return &mapWritten
+	}
 	e := shownLeaf(f, n, "")
 	if e == nil || most != nil && most != growing {
 		return most
@@ -183,6 +190,9 @@ func besides(p *advise.Pass, l *cost.Line, told *leaf) *leaf {
 	for i := range leaves {
 		is := cost.Allocates(leaves[i].prefix)
 		c := l.Sum(func(c *cost.Chain) bool { return c.OnCPU && is(c) && !first(c) })
+		if told.prefix == "mapassign" && leaves[i].prefix == "makemap" {
+			continue // of the same map
+		}
 		if leaves[i].prefix != "mapassign" && c[cost.CPU] >= best && p.Costs.Surely(&c, cost.CPU) > 0 {
 			also, best = &leaves[i], c[cost.CPU]+1
 		}
@@ -265,6 +275,17 @@ func leafFor(f *code.Func, n ast.Node) string {
 		}
 	}
 	return ""
+}
+
+// writesMap reports whether a node has a map literal with entries.
+func writesMap(f *code.Func, n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		found = found || ok && len(lit.Elts) > 0 && kind.IsMap(f.TypeOf(lit))
+		return !found
+	})
+	return found
 }
 
 // mapWithRoom reports whether a statement fills a map of the function that was made with room.

@@ -135,6 +135,11 @@ func many(words []string) map[string]bool {
 	return m
 }
 
+// A literal makes a map of its own size, and its room for entries is not told of twice.
+func written(n int) map[string]any {
+	return map[string]any{"first": n == 0, "last": n == 9, "index": n} // cost: [cpu*9] runtime.mapassign_faststr internal/runtime/maps.(*Map).growToSmall runtime.mallocgc, [cpu*8] runtime.makemap_small runtime.mallocgc, [alloc_objects*3]; want
+}
+
 func full(m map[string]bool, w string) {
 	m[w] = true // cost: runtime.mapassign_faststr runtime.(*hmap).newoverflow; want
 }
@@ -142,6 +147,7 @@ func full(m map[string]bool, w string) {
 func main() {
 	fmt.Println(one("a"), two("b"), many([]string{"c"}))
 	full(map[string]bool{}, "d")
+	fmt.Println(written(1))
 	fmt.Println(string(marshal()), string(marshalTwice()))
 	fmt.Println(len(page(1)))
 	fmt.Println(text([]rune("ab")), letter('x'), plain([]byte("b")), someRoom(9))
