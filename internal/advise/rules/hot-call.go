@@ -64,6 +64,10 @@ var hotCall = &advise.Rule{
 				if first, larger := l.Sum(firstArray), l.Sum(growingBuffer); strings.HasPrefix(most, "bytes.(*Buffer).Write") && p.Costs.Weight(&first) > p.Costs.Weight(&larger) {
 					what = newArray
 				}
+				if strings.Contains(k.claim, " grows step by step on each call") && givenBuffer(p.Func, n) {
+					what.claim = "what it writes to grows step by step, and is not made here"
+					what.advice = "whoever makes it can give it room for the usual size (Grow), or use it again"
+				}
 				if strings.Contains(k.advice, "(Grow)") && hasGrown(p.Func, n) {
 					what.claim = "the room that Grow made is too small: " + what.claim
 					what.advice = "make more room where it is known how much there will be, or use a buffer again"
@@ -106,6 +110,8 @@ var callees = []callee{
 	{"fmt.Sscan", "input parsed by fmt", "fmt reads rune by rune, through an interface, and inspects the types of its arguments on each call", "split the string with Cut and Index, and parse numbers with strconv"},
 	{"fmt.Fscan", "input parsed by fmt", "fmt reads rune by rune, through an interface, and inspects the types of its arguments on each call", "read a line with a bufio.Scanner, and split it with bytes.Cut and strconv"},
 	{"encoding/xml.(*Decoder).RawToken", "XML token by token", "each token is allocated as an interface value, with a copy of its text", "where the format is fixed, search the bytes for the few names that matter"},
+	{"encoding/xml.(*Decoder).Token", "XML token by token", "each token is allocated as an interface value, with a copy of its text, and Token looks up name spaces and checks that elements end",
+		"RawToken does neither, where the input is known to be well-formed; where the format is fixed, search the bytes for the few names that matter"},
 	{poolGet, "sync.Pool that is often empty", "Get calls New when the pool is empty", "make sure that everything from Get goes back with Put, on every return path"},
 	{"regexp.(*Regexp).Match", "regular expression on a hot path", "the regexp engine is general and slow",
 		"parse a simple format by hand: with HasPrefix, IndexByte or a loop over its bytes"},
@@ -296,6 +302,31 @@ func signatureOf(of *code.Func, fn string, n ast.Node) (sig *types.Signature) {
 		return sig == nil
 	})
 	return sig
+}
+
+// givenBuffer reports whether a statement calls a method of something that the function was given, or finds in a field or behind an interface.
+func givenBuffer(f *code.Func, n ast.Node) bool {
+	given := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+		if s := f.Info().Selections[sel]; !ok || s == nil || s.Kind() != types.MethodVal {
+			return true
+		}
+		v := f.Local(sel.X)
+		if v == nil || f.IsParam(v) {
+			given = true
+			return true
+		}
+		_, value := f.Declared(v)
+		from := f.Local(value)
+		given = given || from != nil && f.IsParam(from)
+		return true
+	})
+	return given
 }
 
 // hasGrown reports whether the function makes room in the Builder or Buffer that a statement has a method called of.

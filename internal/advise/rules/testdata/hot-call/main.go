@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"image"
 	"image/draw"
@@ -133,6 +134,28 @@ func discarded(name string) bool {
 	return n > 0
 }
 
+// The code reads tokens already.
+func tokens(d *xml.Decoder) (n int) {
+	for {
+		if _, err := d.Token(); err != nil { // cost: encoding/xml.(*Decoder).Token encoding/xml.(*Decoder).text runtime.mallocgc; want
+			return n
+		}
+		n++
+	}
+}
+
+// What is written to is made by somebody else.
+type countedWriter struct {
+	w io.Writer
+	n int
+}
+
+func (c *countedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b) // cost: bytes.(*Buffer).Write bytes.growSlice runtime.mallocgc; want
+	c.n += n
+	return n, err
+}
+
 // What a pool makes is told where it is taken out.
 type server struct{ buffers sync.Pool }
 
@@ -156,6 +179,9 @@ func init() {
 var limits []string
 
 func main() {
+	c := &countedWriter{w: new(bytes.Buffer)}
+	c.Write([]byte("a"))
+	fmt.Println(c.n, tokens(xml.NewDecoder(strings.NewReader("<a>b</a>"))))
 	once := strings.Fields("5 6") // cost: strings.Fields runtime.makeslice runtime.mallocgc; want
 	fmt.Println(short("a"), long("b"), len(once), len(limits), roomy(limits), tooLittle(limits), walked("a,b"), string(appended(7)), drawn(image.Rect(0, 0, 2, 2)), discarded("x"), newServer().take().Len(), shown(bytes.NewBufferString("z")), ranged(new(sync.Map)))
 	fmt.Println(parsed("12kb"), sum(5), words("a bc"), own("3"), stamp(nil, time.Time{}), local("::1"))
