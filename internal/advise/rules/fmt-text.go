@@ -53,12 +53,25 @@ var fmtText = &advise.Rule{
 				f.Fixes = addedUp(p, call, list)
 			} else if ok && text.Dynamic(list) == 0 {
 				f.NoFix = missing.AllConstant.Of()
+			} else if !ok && p.Why.Fact == missing.PrintsItself {
+				f.Advice = "call the String or Error method of the argument, and use + for the rest; or keep the text where the values repeat"
+				if slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return formatsItself(p.TypeOf(a)) }) {
+					f.Advice = "fmt calls the Format method of the argument, which + does not: append what that writes, or keep the text where the values repeat"
+				}
+				f.Risk, f.Safe = "a text that is kept takes memory, and may be out of date", false
 			} else if !ok && p.Calls(call, "fmt.Sprintf") == nil {
 				f.NoFix = missing.SpacesBetween.Of(name)
 			}
 			p.Report(call, c, f)
 		})
 	},
+}
+
+// formatsItself reports whether a type has the method that fmt.Formatter asks for.
+func formatsItself(t types.Type) bool {
+	o, _, _ := types.LookupFieldOrMethod(t, false, nil, "Format")
+	fn, ok := o.(*types.Func)
+	return ok && fn.Signature().Params().Len() == 2 && fn.Signature().Params().At(0).Type().String() == "fmt.State"
 }
 
 // formatting is what a function of fmt does by itself: what it asks methods of its arguments for stays.

@@ -75,6 +75,15 @@ func listed(list []string, n int) []string {
 	return append(list, fmt.Sprint(&list)) // cost: [alloc_space@16]
 }
 
+// A method formats it, which + does not call.
+type place int
+
+func (p place) Format(s fmt.State, verb rune) { fmt.Fprintf(s, "%d%c", int(p), verb) }
+
+func placed(p place) string {
+	return fmt.Sprintf("%+n", p) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+}
+
 func passed(args ...any) string {
 	return fmt.Sprintln(args...) // cost: fmt.Sprintln fmt.(*pp).doPrintln
 }
@@ -83,7 +92,7 @@ func main() {
 	for _, v := range []any{nil, "a", true, 1, int64(-2), uint64(3), id("b"), level(1), 1.5, []byte("c"), os.ErrExist, 'd', 1e21, &point{1, 2}} {
 		fmt.Println(anything(v, level(2)), generic(v))
 	}
-	fmt.Print(passed(1, "a"))
+	fmt.Print(passed(1, "a"), placed(2))
 	fmt.Println(len(listed(nil, 300)))
 	for _, n := range []int{-1, 0, 7, 123456789} {
 		fmt.Println(key("a", n), key("", n))
