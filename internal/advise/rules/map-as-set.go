@@ -31,9 +31,9 @@ var mapAsSet = &advise.Rule{
 			}
 			switch {
 			case kind.IsBasic(u.t.Key(), types.IsInteger):
-				f.Advice = "for sets with few members, search a slice; for members that are small numbers, use a []bool or a bitmap"
+				f.Advice = "if the sets stay small, search a slice; if many stay empty, make the map with the first member; for members that are small numbers, use a []bool or a bitmap"
 			default:
-				f.Advice = "for sets with few members, search a slice; for one set at a time, mark the objects"
+				f.Advice = "if the sets stay small, search a slice; if many stay empty, make the map with the first member; for one set at a time, mark the objects"
 			}
 			f.Fixes = listed(u.in[0], u.t)
 			for _, q := range u.in {

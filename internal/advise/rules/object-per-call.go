@@ -47,7 +47,7 @@ var objectPerCall = &advise.Rule{
 				f := advise.Finding{
 					Title:  "objects allocated one by one in a hot function",
 					Claim:  fmt.Sprintf("each call of %s allocates one %s, since its address is returned", p.Callable(r), t),
-					Advice: "where many are made that live equally long, cut them from slices of some thousands; where callers need no identity, return the value",
+					Advice: "where one call makes many that live equally long, such as the nodes of a tree, cut them from slices; where one is made at a time, use it again when it is done; where callers need no identity, return the value",
 					Risk:   "one object that is used keeps all of its slice in memory",
 					NoFix:  missing.SliceMayBeKept.Of(p.Decl.Name.Name),
 				}
