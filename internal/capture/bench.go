@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,10 @@ type Benchmarks struct {
 	Args      []string // of the test programs: -test.benchtime=100ms
 	Count     int      // rounds in which each runs once
 	NoProfile bool     // leave out the round that is profiled
+
+	// ProfileFor leaves out the rounds that measure, and begins no benchmark any more in the one with profiles when this time is up; 0 does
+	// neither. Each benchmark then runs by itself, since a test program that is ended early leaves no profile.
+	ProfileFor time.Duration
 
 	// Instead names packages that have no benchmarks of their own. They have no part in the rounds that measure; in the one with profiles,
 	// their tests run, and what benchmarks Flags bring in with an overlay, for InsteadTime in all.
@@ -87,9 +92,12 @@ func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 		s.discard()
 		return nil, err
 	}
+	if b.ProfileFor > 0 {
+		r.Count = 0
+	}
 	group := agent.Self()
 	before, limited := group.Throttled()
-	for r.round = 1; r.round <= b.Count && ctx.Err() == nil && r.left() > 0; r.round++ {
+	for r.round = 1; r.round <= r.Count && ctx.Err() == nil && r.left() > 0; r.round++ {
 		for i := range pkgs {
 			if !pkgs[i].instead {
 				r.run(ctx, &pkgs[i])
@@ -106,7 +114,7 @@ func Bench(ctx context.Context, opt Options, b Benchmarks) (*Recorded, error) {
 	if ctx.Err() != nil && measured {
 		s.note("interrupted in round %d of %d", r.round-1, b.Count)
 	}
-	if (measured || len(b.Instead) > 0) && !b.NoProfile && ctx.Err() == nil {
+	if (measured || len(b.Instead) > 0 || b.ProfileFor > 0) && !b.NoProfile && ctx.Err() == nil {
 		r.profiled(ctx, work)
 		measured = measured || r.profiles > 0
 	}
@@ -333,6 +341,8 @@ func (p *progress) tell(name string) {
 	}
 	text := fmt.Sprintf("round %d of %d, %s", p.round, p.Count, what)
 	switch {
+	case p.ProfileFor > 0:
+		text = "profiling " + what
 	case p.round > p.Count:
 		text = "one more round with profiles, " + what
 	case p.first > 0:
@@ -358,13 +368,24 @@ func (r *rounds) profiled(ctx context.Context, work string) {
 	}
 	defer r.file.Close()
 	k := &keeper{rounds: r, work: work, start: time.Now()}
+	end := time.Now().Add(r.ProfileFor)
+	var late []string
 	for i := range r.pkgs {
-		if p := &r.pkgs[i]; !p.instead {
-			k.keep(func(args []string) bool {
-				r.run(ctx, p, args...)
-				return p.failed == "" && ctx.Err() == nil
-			})
+		switch p := &r.pkgs[i]; {
+		case p.instead:
+		case r.ProfileFor > 0:
+			late = append(late, r.profileEach(ctx, k, p, end)...)
+		default:
+			r.profileAll(ctx, k, p)
 		}
+	}
+	if n := len(late); n > 0 && ctx.Err() == nil {
+		const most = 5
+		names := strings.Join(late[:min(n, most)], ", ")
+		if n > most {
+			names += fmt.Sprintf(" and %d more", n-most)
+		}
+		r.note("no time was left to profile %s", names)
 	}
 	r.runInstead(ctx, k)
 	heaps, start := k.heaps, k.start
@@ -380,6 +401,65 @@ func (r *rounds) profiled(ctx context.Context, work string) {
 	r.keepSources(rec, &built{file: r.pkgs[0].file, dir: r.pkgs[0].Dir}) // which knows the module
 	r.keepCode(rec, codeOpener{open: objfile.Open, own: true})
 }
+
+// profileAll runs the benchmarks of a package with profiles.
+func (r *rounds) profileAll(ctx context.Context, k *keeper, p *benched, args ...string) {
+	k.keep(func(profiles []string) bool {
+		r.run(ctx, p, append(profiles, args...)...)
+		return p.failed == "" && ctx.Err() == nil
+	})
+}
+
+// profileEach runs the benchmarks of a package with profiles, one by one until there is no time left, and returns the names of the others. The
+// first benchmark of all runs in any case.
+func (r *rounds) profileEach(ctx context.Context, k *keeper, p *benched, end time.Time) (late []string) {
+	top, rest, nested := strings.Cut(r.pattern(), "/")
+	names := r.listed(ctx, p, top)
+	if len(names) == 0 || nested && strings.Contains(r.pattern(), "|") { // which may be alternatives of both
+		if k.profiles == 0 || time.Now().Before(end) {
+			r.profileAll(ctx, k, p)
+			return nil
+		}
+		return []string{"the benchmarks of " + p.ImportPath}
+	}
+	for i, name := range names {
+		if k.profiles > 0 && !time.Now().Before(end) {
+			return names[i:]
+		}
+		one := "^" + name + "$"
+		if nested {
+			one += "/" + rest
+		}
+		r.profileAll(ctx, k, p, "-test.bench="+one)
+		if p.failed != "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+// listed returns the names of the benchmarks of a package that match a pattern, in their order.
+func (r *rounds) listed(ctx context.Context, p *benched, pattern string) (names []string) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.file, "-test.list="+pattern)
+	cmd.Dir = p.Dir
+	cmd.Env = append(os.Environ(), "PWD="+p.Dir)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(out)) {
+		if name := strings.TrimSpace(line); strings.HasPrefix(name, "Benchmark") && token.IsIdentifier(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// listTime is how long a test program may take to say which benchmarks it has.
+const listTime = 10 * time.Second
 
 // A keeper keeps the profiles of test programs.
 type keeper struct {

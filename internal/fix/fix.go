@@ -78,6 +78,7 @@ const (
 	trialShare, leastTrial = 12, 3 * time.Minute
 
 	standInShare = 5 // of the budget goes to what stands in for benchmarks: a fifth
+	profileShare = 3 // of what is left of it goes to profiling benchmarks: a third
 )
 
 // Run tries patches until nothing is left to try, or the budget ends. When it is interrupted, or something goes wrong behind the
@@ -341,6 +342,7 @@ func (r *run) record(ctx context.Context) (files []string, err error) {
 	if r.opt.Workload != nil {
 		all, err = r.opt.Workload.Record(ctx, opt)
 	} else {
+		r.profiling.ProfileFor = max(time.Until(r.end)/profileShare, time.Second)
 		var one *capture.Recorded
 		if one, err = r.profiling.Run(ctx, opt); one != nil {
 			all = append(all, one)

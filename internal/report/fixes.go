@@ -170,8 +170,11 @@ func (f *Fixes) headline() string {
 			kept += " proven and written"
 		}
 	}
-	if rest := len(f.Refused); rest > 0 {
+	switch rest := len(f.Refused); {
+	case rest > 0:
 		kept += fmt.Sprintf("; %d tried but not kept", rest)
+	case len(f.Kept) == 0:
+		kept += "; no patch was tried"
 	}
 	return kept
 }
