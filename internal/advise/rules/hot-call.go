@@ -64,7 +64,7 @@ var hotCall = &advise.Rule{
 				if first, larger := l.Sum(firstArray), l.Sum(growingBuffer); strings.HasPrefix(most, "bytes.(*Buffer).Write") && p.Costs.Weight(&first) > p.Costs.Weight(&larger) {
 					what = newArray
 				}
-				if strings.Contains(k.claim, " grows step by step on each call") && givenBuffer(p.Func, n) {
+				if slices.Contains(grownBuffers, k.prefix) && givenBuffer(p.Func, n) {
 					what.claim = "what it writes to grows step by step, and is not made here"
 					what.advice = "whoever makes it can give it room for the usual size (Grow), or use it again"
 				}
@@ -303,6 +303,9 @@ func signatureOf(of *code.Func, fn string, n ast.Node) (sig *types.Signature) {
 	})
 	return sig
 }
+
+// grownBuffers are the callees that write to a buffer, which grows for it.
+var grownBuffers = []string{"bytes.(*Buffer).ReadFrom", "bytes.(*Buffer).", "strings.(*Builder)."}
 
 // givenBuffer reports whether a statement calls a method of something that the function was given, or finds in a field or behind an interface.
 func givenBuffer(f *code.Func, n ast.Node) bool {
