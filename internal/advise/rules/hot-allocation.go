@@ -190,7 +190,7 @@ func besides(p *advise.Pass, l *cost.Line, told *leaf) *leaf {
 	for i := range leaves {
 		is := cost.Allocates(leaves[i].prefix)
 		c := l.Sum(func(c *cost.Chain) bool { return c.OnCPU && is(c) && !first(c) })
-		if told.prefix == "mapassign" && leaves[i].prefix == "makemap" {
+		if told.prefix == "mapassign" && leaves[i].prefix == "makemap" || told == &mapWritten && leaves[i].prefix == "newobject" {
 			continue // of the same map
 		}
 		if leaves[i].prefix != "mapassign" && c[cost.CPU] >= best && p.Costs.Surely(&c, cost.CPU) > 0 {
