@@ -11,9 +11,9 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
-	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -74,7 +74,7 @@ func constantName(p *advise.Pass, call *ast.CallExpr, fn *types.Func) string {
 	return p.NewName(text.LowerFirst(fn.Name()) + "Result")
 }
 
-// formats are functions that depend on nothing but what they are given, beside those that flow.Pure knows.
+// formats are functions that depend on nothing but what they are given, beside those that steady.Pure knows.
 var formats = []string{"fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln", "encoding/hex.EncodeToString", "path/filepath.Join", "path/filepath.Clean", "html.EscapeString", "net/url.QueryEscape", "net/url.PathEscape"}
 
 // sameEachTime reports whether an expression is a call that is given constants alone, of a function that depends on nothing else.
@@ -87,7 +87,7 @@ func sameEachTime(f *code.Func, e ast.Expr) bool {
 	if fn == nil || fn.Signature().Recv() != nil || fn.Signature().Results().Len() != 1 {
 		return false
 	}
-	if !slices.Contains(formats, fn.FullName()) && !flow.Pure(f, fn, 3) {
+	if !slices.Contains(formats, fn.FullName()) && !steady.Pure(f, fn, 3) {
 		return false
 	}
 	return !slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return !f.IsConst(a) && !sameEachTime(f, a) })

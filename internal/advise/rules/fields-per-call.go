@@ -12,9 +12,10 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
-	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/once"
+	"github.com/hone-perf/hone/internal/advise/facts/owner"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -38,8 +39,11 @@ var fieldsPerCall = &advise.Rule{
 		if len(uses) == 0 || hasCache(p) {
 			return
 		}
-		if p.Once(p.Decl.Body) != once.Often {
+		if p.Once(p.Decl.Body) != once.Often || !ofTypeAlone(p.Func, fn, p.Decl, 3) {
 			return
+		}
+		if slices.ContainsFunc(uses, func(id *ast.Ident) bool { return changesResult(p, id) }) {
+			return // one for all would be wrong
 		}
 		c := p.Total(func(c *cost.Chain) bool { return true })
 		t := types.TypeString(sig.Results().At(0).Type(), p.Qualifier())
@@ -50,8 +54,6 @@ var fieldsPerCall = &advise.Rule{
 			Risk:   "who changes the result changes it for all; what is found for a type is kept for good",
 		}
 		switch {
-		case !ofTypeAlone(p.Func, fn, p.Decl, 3):
-			f.NoFix = missing.NotPure.Of()
 		case slices.ContainsFunc(uses, func(id *ast.Ident) bool { return !resultOnlyRead(p, id) }):
 			f.NoFix = missing.ResultOfMayChange.Of(fn.Name())
 		case p.Worth(c):
@@ -118,7 +120,7 @@ func ofTypeAlone(of *code.Func, fn *types.Func, decl *ast.FuncDecl, depth int) b
 				inner, _ := f.DeclOf(callee)
 				ok = ok && inner != nil && inner.Body != nil && callee.Signature().Recv() == nil && ofTypeAlone(f, callee, inner, depth-1)
 			default:
-				ok = ok && flow.Pure(f, callee, 2)
+				ok = ok && steady.Pure(f, callee, 2)
 			}
 		case *ast.AssignStmt:
 			for _, l := range n.Lhs {
@@ -127,8 +129,8 @@ func ofTypeAlone(of *code.Func, fn *types.Func, decl *ast.FuncDecl, depth int) b
 		case *ast.IncDecStmt:
 			ok = ok && rootLocal(f, n.X)
 		case *ast.Ident:
-			if v, isVar := f.Info().Uses[n].(*types.Var); isVar && !v.IsField() && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
-				ok = ok && v.Pkg() == f.Pkg.Types && !v.Exported() && !f.AssignedLater(v)
+			if v, isVar := f.Info().Uses[n].(*types.Var); isVar {
+				ok = ok && steady.Known(f, v)
 			}
 		}
 		return ok
@@ -160,6 +162,38 @@ func resultOnlyRead(p *advise.Pass, id *ast.Ident) bool {
 		return false
 	}
 	return lookedThrough(p, above, call, map[types.Object]bool{})
+}
+
+// changesResult reports whether the result of a call of a function that is named somewhere is changed there.
+func changesResult(p *advise.Pass, id *ast.Ident) bool {
+	above := p.Pkg.Above()
+	call, ok := above[id].(*ast.CallExpr)
+	if !ok || call.Fun != ast.Expr(id) {
+		return false
+	}
+	st, ok := above[call].(*ast.AssignStmt)
+	if !ok || len(st.Lhs) != 1 {
+		part, ok := above[call].(ast.Expr)
+		if !ok {
+			return false
+		}
+		set, ok := above[part].(*ast.AssignStmt) // f(t)[0] = x
+		return ok && slices.Contains(set.Lhs, part)
+	}
+	name := code.AsIdent(st.Lhs[0])
+	if name == nil {
+		return false
+	}
+	v := p.Info().ObjectOf(name)
+	for n := ast.Node(st); n != nil; n = above[n] {
+		decl, ok := n.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		f := p.In(p.File, decl)
+		return slices.ContainsFunc(f.Uses(v), func(use *ast.Ident) bool { return use != name && owner.ChangedAt(f, use) })
+	}
+	return false
 }
 
 // lookedThrough follows what a call returned: it may be measured, indexed, ranged over, appended to something else, and given to variables of

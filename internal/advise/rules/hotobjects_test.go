@@ -28,6 +28,17 @@ func adviseOnGo(t *testing.T, version, src string, samples func(m *madeProfile, 
 
 func adviceOn(t *testing.T, version, src string, samples func(m *madeProfile, file string)) *report.Advice {
 	t.Helper()
+	return adviceFrom(t, version, src, samples, 0)
+}
+
+// adviseAll returns all that is found in a program with costs in its comments, however little each line costs.
+func adviseAll(t *testing.T, src string) []report.Finding {
+	t.Helper()
+	return adviceFrom(t, "1.26", src, nil, 1e-9).Findings
+}
+
+func adviceFrom(t *testing.T, version, src string, samples func(m *madeProfile, file string), least float64) *report.Advice {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -46,7 +57,7 @@ func adviceOn(t *testing.T, version, src string, samples func(m *madeProfile, fi
 	if samples != nil {
 		samples(m, file)
 	}
-	a, err := advise.Run(t.Context(), All, []*recording.Recording{{Ref: "made.pprof", Profile: m.profile(t)}}, advise.Options{Dir: dir, Debug: t.Logf})
+	a, err := advise.Run(t.Context(), All, []*recording.Recording{{Ref: "made.pprof", Profile: m.profile(t)}}, advise.Options{Dir: dir, Least: least, Debug: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -183,7 +184,7 @@ func steadyNumber(fn *code.Func, named *types.Named) *types.Var {
 			field = f
 		}
 	}
-	if field == nil || !types.Identical(field.Type(), types.Typ[types.Int]) || field.Exported() && fn.Pkg.Name != "main" || fn.AssignedLater(field) {
+	if field == nil || !types.Identical(field.Type(), types.Typ[types.Int]) || field.Exported() && fn.Pkg.Name != "main" || !steady.Field(fn, field) {
 		return nil
 	}
 	// Nor is a struct of the type ever overwritten as a whole.

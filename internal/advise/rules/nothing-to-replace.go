@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -94,7 +95,7 @@ func guarded(p *advise.Pass, call *ast.CallExpr, s, guard string) []report.Fix {
 // patternOf returns the constant pattern of a regular expression in a variable of the package that is only given it.
 func patternOf(p *advise.Pass, e ast.Expr) (string, bool) {
 	v, ok := p.Object(e).(*types.Var)
-	if !ok || v.Parent() != p.Pkg.Types.Scope() || p.AssignedLater(v) {
+	if !ok || v.Parent() != p.Pkg.Types.Scope() || !steady.Variable(p.Func, v) {
 		return "", false
 	}
 	for _, file := range p.Pkg.Files {

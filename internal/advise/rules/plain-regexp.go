@@ -12,6 +12,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -53,7 +54,7 @@ var plainRegexp = &advise.Rule{
 // packagePattern returns the pattern of a variable of the package that is compiled where it is declared, and only there.
 func packagePattern(fn *code.Func, e ast.Expr) (string, bool) {
 	v, ok := fn.Object(e).(*types.Var)
-	if !ok || v.Parent() != fn.Pkg.Types.Scope() || v.Exported() || fn.AssignedLater(v) {
+	if !ok || v.Parent() != fn.Pkg.Types.Scope() || !steady.Variable(fn, v) {
 		return "", false
 	}
 	for _, f := range fn.Pkg.Files {

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
-	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -32,7 +32,7 @@ var recomputedValue = &advise.Rule{
 				return
 			}
 			field, ok := p.Object(sel).(*types.Var)
-			if !ok || !field.IsField() || field.Exported() || p.AssignedLater(field) {
+			if !ok || !field.IsField() || field.Exported() || !steady.Field(p.Func, field) || steady.ReadsState(p.Func, fn, 3) {
 				return
 			}
 			// Calls of the same function on the same lines cannot be told apart.
@@ -68,7 +68,7 @@ var recomputedValue = &advise.Rule{
 func workedOut(p *advise.Pass, fn *types.Func, field *types.Var) []report.Fix {
 	owner := p.OwnerOf(field)
 	switch {
-	case !flow.Pure(p.Func, fn, 3):
+	case !steady.Pure(p.Func, fn, 3):
 		p.No(missing.NotPure)
 		return nil
 	case owner == nil || p.Shown(owner):

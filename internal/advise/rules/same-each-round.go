@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
@@ -147,7 +148,7 @@ func sameIn(f *code.Func, call *ast.CallExpr) (sameness, bool) {
 		}
 		return true
 	}
-	if fn := f.Callee(call); fn.Pkg() == f.Pkg.Types && fn.Signature().Recv() == nil && kind.Refers(t) && flow.Pure(f, fn, 3) {
+	if fn := f.Callee(call); fn.Pkg() == f.Pkg.Types && fn.Signature().Recv() == nil && kind.Refers(t) && steady.Pure(f, fn, 3) {
 		s.calls = call
 		for _, a := range call.Args {
 			if v := f.Local(a); !f.IsConst(a) && (v == nil || kind.Refers(v.Type())) {
@@ -254,7 +255,7 @@ func writesNo(f *code.Func, st ast.Stmt, ptr *types.Var) bool {
 					ok = false
 				}
 			}
-			ok = ok && fn != nil && (flow.Pure(f, fn, 3) || strings.HasPrefix(fn.FullName(), "(*strings.Builder)."))
+			ok = ok && fn != nil && (steady.Pure(f, fn, 3) || strings.HasPrefix(fn.FullName(), "(*strings.Builder)."))
 		}
 		return ok
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/sorts"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -114,7 +115,7 @@ func (s *sorting) fix(p *advise.Pass) []report.Fix {
 	switch {
 	case !ok:
 		return p.No(missing.LessDoesMore)
-	case !s.kept && slices.ContainsFunc(c.Calls, func(call *ast.CallExpr) bool { return !flow.Pure(p.Func, p.Callee(call), 3) }):
+	case !s.kept && slices.ContainsFunc(c.Calls, func(call *ast.CallExpr) bool { return !steady.Pure(p.Func, p.Callee(call), 3) }):
 		return p.No(missing.LessDoesMore)
 	}
 	var edits []edit.Edit

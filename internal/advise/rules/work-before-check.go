@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -120,7 +121,7 @@ func waits(f *code.Func, e ast.Expr, isOperand func(*ast.SelectorExpr) bool) boo
 			case fn != nil && (fn.FullName() == "fmt.Sprintf" || fn.FullName() == "fmt.Sprint"):
 				costs = true
 				ok = ok && !n.Ellipsis.IsValid() && !slices.ContainsFunc(n.Args, func(a ast.Expr) bool { return kind.Refers(f.TypeOf(a)) || kind.PrintsItself(f.TypeOf(a)) })
-			case fn != nil && fn.Pkg() != f.Pkg.Types && flow.Pure(f, fn, 3): // those of the package may panic
+			case fn != nil && fn.Pkg() != f.Pkg.Types && steady.Pure(f, fn, 3): // those of the package may panic
 				costs = true
 				if sel, isSel := n.Fun.(*ast.SelectorExpr); isSel && f.Info().Selections[sel] != nil {
 					ok = false // of a method, whose receiver may change

@@ -26,7 +26,9 @@ type Package struct {
 	shared  map[string]string // names of what several fixes may declare alike, by text
 	parents map[ast.Node]ast.Node
 	helpers map[string]bool // functions that are a name for one statement, as profiles call them
-	uses    map[*types.Func][]*ast.Ident
+	uses    map[types.Object][]*ast.Ident
+
+	elsewhere map[string]bool // variables that may be written to by what was not loaded; nil before anybody asks
 }
 
 // A File is one of the files of a Package.
@@ -85,29 +87,6 @@ func (u *Package) AtLeast(minor int) bool {
 	return u.GoMinor == 0 && slices.Contains(build.Default.ReleaseTags, fmt.Sprintf("go1.%d", minor)) || u.GoMinor >= minor
 }
 
-// AssignedLater reports whether a field is given a value anywhere but where its struct is made, or its address is taken.
-func (fn *Func) AssignedLater(field *types.Var) bool {
-	for _, f := range fn.Pkg.Files {
-		found := false
-		ast.Inspect(f.AST, func(n ast.Node) bool {
-			is := func(e ast.Expr) bool { return fn.Object(e) == field }
-			switch n := n.(type) {
-			case *ast.AssignStmt:
-				found = found || slices.ContainsFunc(n.Lhs, is)
-			case *ast.IncDecStmt:
-				found = found || is(n.X)
-			case *ast.UnaryExpr:
-				found = found || n.Op == token.AND && is(n.X)
-			}
-			return !found
-		})
-		if found {
-			return true
-		}
-	}
-	return false
-}
-
 // Above returns what everything in the package is in.
 func (u *Package) Above() map[ast.Node]ast.Node {
 	if u.parents != nil {
@@ -131,17 +110,35 @@ func (u *Package) Above() map[ast.Node]ast.Node {
 	return u.parents
 }
 
-// UsesOf returns where a function is named in the package.
-func (u *Package) UsesOf(fn *types.Func) []*ast.Ident {
+// UsesOf returns where a function, or a variable of the package, is named in the package.
+func (u *Package) UsesOf(o types.Object) []*ast.Ident {
 	if u.uses == nil {
-		u.uses = make(map[*types.Func][]*ast.Ident)
+		u.uses = make(map[types.Object][]*ast.Ident)
 		for id, o := range u.TypesInfo.Uses {
-			if f, ok := o.(*types.Func); ok {
-				u.uses[f.Origin()] = append(u.uses[f.Origin()], id)
+			switch o := o.(type) {
+			case *types.Func:
+				u.uses[o.Origin()] = append(u.uses[o.Origin()], id)
+			case *types.Var:
+				if o.Parent() == u.Types.Scope() {
+					u.uses[o] = append(u.uses[o], id)
+				}
 			}
 		}
 	}
-	return u.uses[fn.Origin()]
+	if fn, ok := o.(*types.Func); ok {
+		o = fn.Origin()
+	}
+	return u.uses[o]
+}
+
+// Calls reports whether anything in the package calls one of some functions, or hands one on, written as types.Func has them.
+func (u *Package) Calls(names ...string) bool {
+	for _, o := range u.TypesInfo.Uses {
+		if fn, ok := o.(*types.Func); ok && slices.Contains(names, fn.Origin().FullName()) {
+			return true
+		}
+	}
+	return false
 }
 
 // OwnerOf returns the type of the package that has a field, or nil.

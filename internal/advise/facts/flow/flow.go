@@ -451,54 +451,6 @@ func MayEnd(f *code.Func, n ast.Node) (found bool) {
 	return found
 }
 
-// Pure reports whether what a function returns depends on its arguments alone, and it changes nothing: as far as it calls
-// functions that are known for that, and reads no variable of the package that is ever changed.
-func Pure(of *code.Func, fn *types.Func, depth int) bool {
-	if fn == nil || fn.Pkg() == nil {
-		return false
-	}
-	if fn.Pkg() != of.Pkg.Types {
-		if recv := fn.Signature().Recv(); recv != nil {
-			return slices.Contains([]string{"(*strings.Replacer).Replace", "(*regexp.Regexp).MatchString", "(*regexp.Regexp).ReplaceAllString", "(*regexp.Regexp).Split", "(time.Duration).String"}, fn.FullName())
-		}
-		return slices.Contains([]string{"strings", "strconv", "unicode", "unicode/utf8", "path", "math", "math/bits"}, fn.Pkg().Path())
-	}
-	decl, f := of.DeclOf(fn)
-	if decl == nil || depth == 0 || decl.Body == nil {
-		return false
-	}
-	q := of.In(f, decl)
-	ok := true
-	ast.Inspect(decl.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.FuncLit, *ast.StarExpr:
-			ok = false
-		case *ast.CallExpr:
-			if of.Info().Types[n.Fun].IsType() {
-				return ok
-			}
-			if callee := q.Callee(n); callee != nil {
-				ok = ok && Pure(of, callee, depth-1)
-				return ok
-			}
-			id, isID := ast.Unparen(n.Fun).(*ast.Ident)
-			ok = ok && isID && slices.Contains([]string{"len", "cap", "append", "make", "min", "max", "copy", "string"}, id.Name)
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				ok = ok && (code.IsBlank(l) || q.Local(l) != nil)
-			}
-		case *ast.IncDecStmt:
-			ok = ok && q.Local(n.X) != nil
-		case *ast.Ident:
-			if v, isVar := of.Info().Uses[n].(*types.Var); isVar && !v.IsField() && v.Parent() == of.Pkg.Types.Scope() {
-				ok = ok && !v.Exported() && !of.AssignedLater(v)
-			}
-		}
-		return ok
-	})
-	return ok
-}
-
 // Quiet reports whether the arguments of a call only make texts and numbers, so that nothing is written meanwhile to what the
 // call is about.
 func Quiet(f *code.Func, call *ast.CallExpr) bool {

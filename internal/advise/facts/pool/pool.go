@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/steady"
 )
 
 // InNew returns the function literal that a node is in when it is the New of a sync.Pool, or nil.
@@ -84,7 +85,7 @@ func Empty(f *code.Func, pool ast.Expr) bool {
 			return false
 		})
 	}
-	return found && !f.AssignedLater(o)
+	return found && steady.Variable(f, o)
 }
 
 // makesBuffers reports whether a literal of a pool has a New that returns an empty bytes.Buffer.

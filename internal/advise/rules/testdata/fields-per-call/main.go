@@ -46,7 +46,7 @@ func copied(v any) (n int) {
 	return n + len(fields)
 }
 
-// names are changed by who gets them.
+// names may be changed by who gets them.
 func names(t reflect.Type) []string {
 	var out []string
 	for i := range t.NumField() {
@@ -57,9 +57,38 @@ func names(t reflect.Type) []string {
 }
 
 func named(v any) []string {
-	list := names(reflect.TypeOf(v))
+	return names(reflect.TypeOf(v))
+}
+
+// renamed are changed by who gets them: one for all would be wrong.
+func renamed(t reflect.Type) []string {
+	return make([]string, t.NumField()) // cost: runtime.makeslice
+}
+
+func first(v any) []string {
+	list := renamed(reflect.TypeOf(v))
 	list[0] = "first"
 	return list
+}
+
+type point struct{ X, Y int }
+
+// newPoint makes a value that others fill, and tags are looked up where more can be added.
+func newPoint(t reflect.Type) *reflect.Value {
+	v := reflect.New(t).Elem() // cost: reflect.New
+	return &v
+}
+
+var tags = map[string]string{"B": "b"}
+
+func setTag(field, tag string) { tags[field] = tag }
+
+func tagged(t reflect.Type) []string {
+	var out []string
+	for i := range t.NumField() {
+		out = append(out, tags[t.Field(i).Name]) // cost: reflect.(*rtype).Field
+	}
+	return out
 }
 
 var made int
@@ -67,7 +96,7 @@ var made int
 // values counts its calls.
 func values(t reflect.Type) []int {
 	made++
-	return make([]int, t.NumField()) // cost: runtime.makeslice; want
+	return make([]int, t.NumField()) // cost: runtime.makeslice
 }
 
 // kindOf may return nil, which has no type to assert.
@@ -79,7 +108,8 @@ func kindOf(t reflect.Type) fmt.Stringer {
 }
 
 func main() {
+	setTag("C", "c")
 	for range 2 {
-		fmt.Println(copied(outer{}), copied(&outer{}), copied(1), named(outer{}), len(values(reflect.TypeOf(inner{}))), made, kindOf(reflect.TypeOf(inner{})), kindOf(reflect.TypeOf(struct{}{})))
+		fmt.Println(copied(outer{}), copied(&outer{}), copied(1), named(outer{}), first(outer{}), newPoint(reflect.TypeOf(point{})), tagged(reflect.TypeOf(inner{})), len(values(reflect.TypeOf(inner{}))), made, kindOf(reflect.TypeOf(inner{})), kindOf(reflect.TypeOf(struct{}{})))
 	}
 }
