@@ -168,7 +168,7 @@ func message(x *report.Fixed) string {
 		fmt.Fprintf(&b, "Risk: %s.\n", x.Risk)
 	}
 	for _, d := range x.Doubts {
-		fmt.Fprintf(&b, "Not proven: %s.\n", d)
+		fmt.Fprintf(&b, "Not proven: %s.\n", d.Text)
 	}
 	return b.String()
 }

@@ -481,12 +481,15 @@ func (y *trial) cutShort() string {
 }
 
 // doubts are what the proof leaves open.
-func (y *trial) doubts() []string {
-	var out []string
+func (y *trial) doubts() []report.Doubt {
+	var out []report.Doubt
 	if y.proof.Verdict == report.NotProven {
 		out = append(out, y.proof.Doubts...)
 	}
-	return append(out, y.costs...)
+	for _, text := range y.costs {
+		out = append(out, report.Doubt{Fact: report.DoubtCosts, Text: text})
+	}
+	return out
 }
 
 // fill writes down what became of the trial.

@@ -41,7 +41,7 @@ func (r *run) checkShared(ctx context.Context, pairs []*pair) error {
 		}
 		if left != "" {
 			r.check(parallelCheck, report.Skipped, left)
-			r.doubts = append(r.doubts, fmt.Sprintf("%s, and hone could not look for data races: %s", strings.Join(writes, ", "), left))
+			r.doubt(report.DoubtRaces, "%s, and hone could not look for data races: %s", strings.Join(writes, ", "), left)
 		}
 		if r.stops() {
 			return nil
@@ -76,7 +76,7 @@ func (r *run) raceCalls(ctx context.Context, p *pair) (left string, err error) {
 	}
 	if left == "" && len(old.racy()) > 0 {
 		r.check(parallelCheck, report.Passed, "data races as before")
-		r.doubts = append(r.doubts, "both versions have data races")
+		r.doubt(report.DoubtRaces, "both versions have data races")
 		return "", nil
 	}
 	r.check(parallelCheck, report.Failed, "data race\n"+firstRace(now.tests[racy[0]].text))

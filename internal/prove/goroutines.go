@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/types"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/report"
 )
 
 // doubtGoroutines says of functions that start more goroutines than before that nobody knows whether they end: calls return before.
@@ -25,7 +27,7 @@ func (r *run) doubtGoroutines(pairs []*pair) {
 		}
 	}
 	if len(names) > 0 {
-		r.doubts = append(r.doubts, "new goroutines start, and hone does not check that they end: in "+strings.Join(names, ", "))
+		r.doubt(report.DoubtGoroutines, "new goroutines start, and hone does not check that they end: in %s", strings.Join(names, ", "))
 	}
 }
 

@@ -19,7 +19,7 @@ func TestNewGoroutines(t *testing.T) {
 		_, pairs := versions(t, code(tt.old), code(tt.now))
 		r := &run{}
 		r.doubtGoroutines(pairs)
-		if tt.want == "" && len(r.doubts) > 0 || tt.want != "" && (len(r.doubts) != 1 || !strings.HasSuffix(r.doubts[0], "in "+tt.want)) {
+		if tt.want == "" && len(r.doubts) > 0 || tt.want != "" && (len(r.doubts) != 1 || !strings.HasSuffix(r.doubts[0].Text, "in "+tt.want)) {
 			t.Errorf("%s: %q", tt.now, r.doubts)
 		}
 	}

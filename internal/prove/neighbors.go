@@ -161,17 +161,13 @@ func (n *neighbor) add(top, name string, used func(dir string) string) {
 	}
 }
 
-// doubts says why the change is not proven by what is compared.
-func (n neighbor) doubts() []string {
-	out := slices.Clone(n.files)
-	if len(n.packages) > 0 {
-		where := "in " + n.dir + ", outside of this folder"
-		if n.module {
-			where = "in another module, " + n.dir
-		}
-		out = append([]string{fmt.Sprintf("%s differs, %s: its functions were not called", strings.Join(n.packages, ", "), where)}, out...)
+// uncalled says which packages differ whose functions were not called.
+func (n neighbor) uncalled() string {
+	where := "in " + n.dir + ", outside of this folder"
+	if n.module {
+		where = "in another module, " + n.dir
 	}
-	return out
+	return fmt.Sprintf("%s differs, %s: its functions were not called", strings.Join(n.packages, ", "), where)
 }
 
 // next returns how to compare a folder that is none of what is compared now.

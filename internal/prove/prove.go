@@ -91,7 +91,7 @@ type run struct {
 	change *Change
 	opt    Options
 	proof  *report.Proof
-	doubts []string // why it is not proven
+	doubts []report.Doubt // why it is not proven
 
 	checked time.Time // when the last check ended
 
@@ -123,6 +123,7 @@ func (r *run) all(ctx context.Context) error {
 	if err != nil || len(dirs)+len(r.neighbors) == 0 {
 		return err
 	}
+	r.dirs = dirs
 	work, err := scratch.Dir("prove-build-")
 	if err != nil {
 		return err
@@ -241,7 +242,7 @@ func (r *run) differing(ctx context.Context) ([]string, error) {
 	goFile := len(dirs) > 0
 	for _, name := range others {
 		if why := doubtful(c.New.Dir, name); why != "" {
-			r.doubts = append(r.doubts, name+why)
+			r.doubt(report.DoubtOtherFiles, "%s%s", name, why)
 			goFile = goFile || filepath.Ext(name) == ".go"
 		}
 	}
@@ -251,12 +252,14 @@ func (r *run) differing(ctx context.Context) ([]string, error) {
 		}
 	}
 	for _, n := range r.neighbors {
-		r.doubts = append(r.doubts, n.doubts()...)
 		if len(n.packages) > 0 {
+			r.doubt(report.DoubtOtherFolder, "%s", n.uncalled())
 			r.hint(append(c.next(n.dir), " calls the functions that differ there")...)
 		}
+		for _, why := range n.files {
+			r.doubt(report.DoubtOtherFiles, "%s", why)
+		}
 	}
-	r.dirs = dirs
 	if goFile || len(r.neighbors) > 0 {
 		return dirs, nil
 	}
@@ -293,6 +296,10 @@ func (r *run) hopeless(ctx context.Context, pairs []*pair) (bool, error) {
 func (r *run) stops() bool {
 	return r.opt.Stop && (slices.ContainsFunc(r.proof.Checks, func(c report.Check) bool { return c.Outcome == report.Failed }) ||
 		slices.ContainsFunc(r.proof.Differences, func(d report.Difference) bool { return d.Grave }))
+}
+
+func (r *run) doubt(fact report.DoubtFact, format string, args ...any) {
+	r.doubts = append(r.doubts, report.Doubt{Fact: fact, Text: fmt.Sprintf(format, args...)})
 }
 
 func (r *run) check(name string, o report.Outcome, detail string) {
@@ -364,17 +371,17 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 	}
 	slices.Sort(r.proof.Masked)
 	if doubt := f.waver(); doubt != "" {
-		r.doubts = append(r.doubts, doubt)
+		r.doubt(report.DoubtVaries, "%s", doubt)
 	}
 	if doubt := f.doubt(); doubt != "" {
-		r.doubts = append(r.doubts, doubt)
+		r.doubt(report.DoubtVaries, "%s", doubt)
 		r.note("to compare what varies from call to call, make it an argument, such as the time or a source of random numbers, or sort what comes from a map")
 	}
 	if n := f.textsOnly(); n > 0 && !opt.Strict {
 		r.hint("error messages differ, in ", unit.Counted(n, "function"), ": ", hint.Option{Name: "strict"}, " shows them")
 	}
 	for _, name := range f.open {
-		r.doubts = append(r.doubts, fmt.Sprintf("a call of %s differed, but time ran out before that could be confirmed", name))
+		r.doubt(report.DoubtOpenDifference, "a call of %s differed, but time ran out before that could be confirmed", name)
 	}
 	if f.unsteady.n > 0 {
 		r.note("%s did not recur when the same calls were made in new processes, and %s not count, since something outside the calls plays a part: %s",

@@ -38,8 +38,9 @@ type search struct {
 	dirty     bool              // a difference was seen since then: what they hold may differ
 	foundAt   time.Time
 	clock
-	open   []string // functions that answered otherwise when it was too late to look into it
-	shrunk int      // findings that were cut down
+	moved  map[string]bool // variables of the package with which an answer of the old version changed
+	open   []string        // functions that answered otherwise when it was too late to look into it
+	shrunk int             // findings that were cut down
 }
 
 // A state is how far the search is with a target.
@@ -55,6 +56,7 @@ type state struct {
 	invalid    int      // programs that could not be made, or that neither version ended
 	quiet      int      // executions since something new was seen
 	deaths     int
+	turns      int  // batches so far
 	found      bool // a grave difference
 	done       bool
 	spent      time.Duration
@@ -69,8 +71,10 @@ const (
 )
 
 func newSearch(s *surface, opt Options, files [2]*built) *search {
+	s.findSetters()
 	f := &search{
-		gen: newGen(s, opt.Seed), opt: opt, files: files, clock: clock{grace: mostGrace}, masks: make(map[string]int),
+		moved: make(map[string]bool),
+		gen:   newGen(s, opt.Seed), opt: opt, files: files, clock: clock{grace: mostGrace}, masks: make(map[string]int),
 		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), vary: newVary(opt.Seed),
 	}
 	for i := range f.covered {
@@ -278,7 +282,14 @@ func (f *search) enough() bool {
 
 // batch makes programs about a target, has them run, and looks at what became of them.
 func (f *search) batch(ctx context.Context, t *target, st *state) error {
-	list, seeds := f.calls(t, st)
+	var list []*worker.Program
+	var around [][2]int
+	seeds := 0
+	if st.turns++; st.turns%stateEvery == 2 && len(f.setters[t]) > 0 {
+		list, around = f.stateCalls(t, st)
+	} else {
+		list, seeds = f.calls(t, st)
+	}
 	began := time.Now()
 	seen := f.both(ctx, list)
 	isUp := ctx.Err() != nil
@@ -315,6 +326,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		c := f.weigh(list[i], old, now, kind != "")
 		fresh := f.count(t, st, list[i], old, now, c)
 		if kind == "" {
+			if around != nil {
+				f.noteState(list[i], old, around[i])
+			}
 			if c.apart != nil {
 				veiled = f.veil(veiled, list[i], old, now, c.apart, c.taking)
 			}
@@ -388,7 +402,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		return err
 	}
 	st.found = st.found || found
-	if f.live[0].dead || f.live[1].dead {
+	if f.live[0].dead || f.live[1].dead || around != nil {
 		return f.restart(ctx)
 	}
 	// What depends on all that went before can only be shown when that is little; but a start takes as long as many quick calls.

@@ -61,7 +61,9 @@ type surface struct {
 	recast  map[string]bool // structs that have other fields now
 	changes map[string]int  // how far declarations are from what changed
 	inst    map[types.Type][]types.Type
-	used    map[string]bool // types of results that were looked into
+	setters map[*target][]*entry    // functions that change what the changed code in a target reads
+	sets    map[int]map[string]bool // by number of such a function: the variables that it changes
+	used    map[string]bool         // types of results that were looked into
 }
 
 // newSurface finds out what can be called.

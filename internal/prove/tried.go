@@ -58,12 +58,15 @@ func (r *run) tried(ctx context.Context, p *pair, s *surface, f *search) {
 		}
 		if out.Changed && t.entry != nil {
 			if what := s.closed(t.entry.results); what != "" {
-				r.doubts = append(r.doubts, fmt.Sprintf("%s returns a %s, which hone does not compare", out.Name, what))
+				r.doubt(report.DoubtNotCompared, "%s returns a %s, which hone does not compare", out.Name, what)
 			}
 		}
 	}
 	if s.danger != nil {
-		r.doubts = append(r.doubts, s.readings()...)
+		for _, doubt := range s.readings() {
+			r.doubt(report.DoubtReadsOutside, "%s", doubt)
+		}
+		r.doubts = append(r.doubts, s.stale(f)...)
 	}
 	if len(gone) > 0 {
 		r.note("only in the old version: %s", strings.Join(gone, ", "))

@@ -163,7 +163,9 @@ func TestWhatVariesIsNoDifference(t *testing.T) {
 					t.Errorf("seed %d: there are differences: %+v", seed, grave)
 				case tt.doubt == "" && p.Verdict != report.Proven:
 					t.Errorf("seed %d: it is %s: %q, %q; want it proven", seed, p.Verdict, p.Reasons, p.Notes)
-				case tt.doubt != "" && (p.Verdict != report.NotProven || !slices.ContainsFunc(p.Doubts, func(d string) bool { return strings.HasPrefix(d, "not compared, ") && strings.Contains(d, tt.doubt) })):
+				case tt.doubt != "" && (p.Verdict != report.NotProven || !slices.ContainsFunc(p.Doubts, func(d report.Doubt) bool {
+					return strings.HasPrefix(d.Text, "not compared, ") && strings.Contains(d.Text, tt.doubt)
+				})):
 					t.Errorf("seed %d: it is %s: %q; want it not proven, for %s", seed, p.Verdict, p.Doubts, tt.doubt)
 				}
 			}
@@ -184,7 +186,7 @@ func Double(n int) int { return n + n + none }
 `
 	p, _ := alarmsOf(t, old, strings.Replace(old, "return n + n + none", "if rand.Intn(12) == 0 { return n + n + 1 }; return n + n + none", 1), Options{Executions: 3000})
 	const want = "results vary from call to call of the new version alone: Double"
-	if p.Verdict == report.Proven || p.Verdict == report.NotProven && !slices.Contains(p.Doubts, want) {
+	if p.Verdict == report.Proven || p.Verdict == report.NotProven && !slices.ContainsFunc(p.Doubts, func(d report.Doubt) bool { return d.Text == want }) {
 		t.Errorf("it is %s: %q; want a doubt: %s", p.Verdict, p.Doubts, want)
 	}
 }

@@ -124,7 +124,7 @@ func (r *run) testUsers(ctx context.Context) error {
 			outcome = report.Skipped
 		}
 		r.check(what, outcome, fmt.Sprintf("%s; there was no time for those of %d more", detail, len(r.users)-done))
-		r.doubts = append(r.doubts, fmt.Sprintf("there was no time for the tests of %d of %s that use it", len(r.users)-done, unit.Counted(len(r.users), "package")))
+		r.doubt(report.DoubtTests, "there was no time for the tests of %d of %s that use it", len(r.users)-done, unit.Counted(len(r.users), "package"))
 	}
 	return nil
 }

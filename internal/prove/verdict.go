@@ -23,16 +23,16 @@ func (r *run) verdict() {
 		}
 	}
 	if len(r.unreached) > 0 {
-		r.doubts = append(r.doubts, "not reached: "+strings.Join(r.unreached, ", "))
+		r.doubt(report.DoubtNotReached, "not reached: %s", strings.Join(r.unreached, ", "))
 	}
 	if len(r.few) > 0 {
-		r.doubts = append(r.doubts, "called too few times in both versions: "+strings.Join(r.few, ", "))
+		r.doubt(report.DoubtFewCalls, "called too few times in both versions: %s", strings.Join(r.few, ", "))
 	}
 	if len(r.partly) > 0 {
-		r.doubts = append(r.doubts, "reached only in part: "+strings.Join(r.partly, ", "))
+		r.doubt(report.DoubtReachedInPart, "reached only in part: %s", strings.Join(r.partly, ", "))
 	}
 	if len(r.always) > 0 {
-		r.doubts = append(r.doubts, "a condition was true in every call: "+strings.Join(r.always, ", "))
+		r.doubt(report.DoubtAlwaysTrue, "a condition was true in every call: %s", strings.Join(r.always, ", "))
 	}
 	grave := 0
 	for _, d := range p.Differences {
@@ -49,7 +49,9 @@ func (r *run) verdict() {
 	if len(r.doubts) > 0 {
 		p.Verdict = report.NotProven
 		p.Doubts = r.doubts
-		p.Reasons = append(p.Reasons, r.doubts...)
+		for _, d := range r.doubts {
+			p.Reasons = append(p.Reasons, d.Text)
+		}
 	}
 	if len(r.few) > 0 {
 		r.hint(hint.Option{Name: "for"}, " or ", hint.Option{Name: "calls"}, " gives more calls")

@@ -52,8 +52,8 @@ type Fixed struct {
 	Unfinished  bool           `json:"unfinished,omitempty"` // time ran out while it was tried
 	Remembered  string         `json:"remembered,omitempty"` // time of an earlier rejection, because of which it was not tried
 	Checks      []Check        `json:"checks,omitempty"`
-	Calls       int            `json:"calls,omitempty"` // calls of both versions without a difference, or until the first one
-	Doubts      []string       `json:"doubts,omitempty"`
+	Calls       int            `json:"calls,omitempty"`  // calls of both versions without a difference, or until the first one
+	Doubts      []Doubt        `json:"doubts,omitempty"` // what the proof leaves open, and what got a little worse
 	Differences []Difference   `json:"differences,omitempty"`
 	Speed       []CompareRow   `json:"speed,omitempty"` // before and after
 	Generated   bool           `json:"generated,omitempty"`
@@ -207,7 +207,7 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 		about.Lines = append(about.Lines, Phrase{"risk: " + x.Risk})
 	}
 	for _, d := range x.Doubts {
-		about.Lines = append(about.Lines, Phrase{"doubt: " + d})
+		about.Lines = append(about.Lines, Phrase{"doubt: " + d.Text})
 	}
 	for _, v := range x.Variants {
 		about.Lines = append(about.Lines, Phrase{"or: " + v.Fix + ": " + v.Reason, trying(v.Try)})

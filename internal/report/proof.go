@@ -56,9 +56,9 @@ type Proof struct {
 	Masked      []string      `json:"masked,omitempty"`     // what the old version does not say the same each time
 	Notes       hint.Texts    `json:"notes,omitempty"`
 
-	Doubts  []string `json:"-"` // those of the Reasons that keep it from being proven
-	Untried bool     `json:"-"` // the tests of what changed take longer than they may
-	Unpaced error    `json:"-"` // why it was not found out how fast both are, though that was asked for
+	Doubts  []Doubt `json:"doubts,omitempty"` // what keeps it from being proven; their texts are among the Reasons
+	Untried bool    `json:"-"`                // the tests of what changed take longer than they may
+	Unpaced error   `json:"-"`                // why it was not found out how fast both are, though that was asked for
 
 	// When it was asked how fast both are:
 	Pace      Pace            `json:"pace,omitempty"`
