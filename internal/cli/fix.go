@@ -66,6 +66,7 @@ type fixFlags struct {
 	source     string
 	all        bool
 	dry        bool
+	doubts     bool
 	commit     bool
 	branch     string
 	budget     time.Duration
@@ -96,6 +97,7 @@ func fixCommand(sys *System) *cobra.Command {
 	flags.BoolVar(&f.all, "all", false, "also try findings below 1%, and patches that were rejected before")
 	flags.Var(&f.minGain, "min-gain", "keep patches that save at least this `SHARE` of a benchmark's CPU time, bytes or objects (default 3%; 0 keeps every proven patch)")
 	flags.BoolVar(&f.dry, "dry-run", false, "write nothing; show the patches that would be kept")
+	flags.BoolVar(&f.doubts, "doubts", false, "also write patches that show no difference, but are not proven")
 	flags.BoolVar(&f.commit, "commit", false, "commit each fix to a new branch, and leave the working tree as it is")
 	flags.StringVar(&f.branch, "branch", "", "commit to the new branch `NAME` (default hone-fix)")
 	flags.Var(&secondsFlag{&f.budget}, budgetFlag, "limit on the whole run (default 10m)")
@@ -123,7 +125,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 		return usagef("hone fix -o fixes.md writes one for a pull request", "%s: fixes cannot be drawn as a picture", out.file)
 	}
 	opt := fix.Options{
-		Dir: sys.Dir, All: f.all, DryRun: f.dry, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, MinGain: f.minGain.v, CoreHour: f.coreHour.Price, Hone: version(),
+		Dir: sys.Dir, All: f.all, DryRun: f.dry, Doubts: f.doubts, Budget: f.budget, Each: f.each, Calls: f.calls, Seed: f.seed, MinGain: f.minGain.v, CoreHour: f.coreHour.Price, Hone: version(),
 	}
 	if args, opt.Pick, err = pickOf(sys, args); err != nil {
 		return err
@@ -146,7 +148,7 @@ func runFix(cmd *cobra.Command, sys *System, f *fixFlags, build, test, args []st
 	}
 	opt.Refs = args
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains([]string{"all", "min-gain", budgetFlag, "each", "calls", "seed", "source", "load", "cmd"}, flag.Name) {
+		if slices.Contains([]string{"all", "doubts", "min-gain", budgetFlag, "each", "calls", "seed", "source", "load", "cmd"}, flag.Name) {
 			opt.Flags = append(opt.Flags, "--"+flag.Name+"="+flag.Value.String())
 		}
 	})
@@ -221,7 +223,11 @@ func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
 	return func(x *report.Fixed, kept bool) {
 		say.now("")
 		what := "kept"
-		if !kept {
+		switch {
+		case kept:
+		case x.Reason == "":
+			what = "not proven"
+		default:
 			what = "not kept"
 		}
 		fmt.Fprintf(sys.Err, "hone: %s: %s: %s%s\n", what, x.Where, x.Fix, fixResult(x, kept, sys.speller()))
@@ -232,6 +238,9 @@ func tried(sys *System, say *saying) func(x *report.Fixed, kept bool) {
 func fixResult(x *report.Fixed, kept bool, by hint.Speller) string {
 	if !kept {
 		reason, _, _ := strings.Cut(x.Reason, "\n")
+		if reason == "" && len(x.Doubts) > 0 {
+			reason = x.Doubts[0].Text
+		}
 		if x.Try != nil {
 			reason += "; " + x.Try.Spell(by)
 		}

@@ -41,6 +41,7 @@ type Options struct {
 	Pick   int           // the finding to try, as advise numbers them; 0 is all that have a patch
 	All    bool          // also what would save less than a hundredth, and what was refused before
 	DryRun bool          // write nothing
+	Doubts bool          // also write what shows no difference, but is not proven
 	Commit string        // a branch to commit to, instead of writing; "" is none
 	Budget time.Duration // for all of it; 0 is ten minutes
 	Extra  time.Duration // beyond the budget, until a patch is kept
@@ -76,6 +77,8 @@ const (
 	// What a run of the tests of a package may take, and all of a patch with its builds: times Each, but never less than a busy machine needs.
 	testsShare, leastTests = 4, time.Minute
 	trialShare, leastTrial = 12, 3 * time.Minute
+
+	moreCalls = 3 // times Each, where calls of a patch are too few for a proof
 
 	standInShare = 5 // of the budget goes to what stands in for benchmarks: a fifth
 	profileShare = 3 // of what is left of it goes to profiling benchmarks: a third
@@ -135,7 +138,7 @@ func Run(ctx context.Context, opt Options) (*report.Fixes, error) {
 	if failing := r.tests.Failing(); len(failing) > 0 {
 		r.note("tests failed before any change, so they cannot check patches: %s", strings.Join(failing, ", "))
 	}
-	if err != nil && ctx.Err() == nil && len(r.out.Kept)+len(r.out.Refused) == 0 {
+	if err != nil && ctx.Err() == nil && len(r.out.Kept)+len(r.out.Doubtful)+len(r.out.Refused) == 0 {
 		return nil, err
 	}
 	if err != nil && r.out.Ended == nil {
@@ -423,6 +426,11 @@ func (r *run) finding(ctx context.Context, f *report.Finding) error {
 		r.opt.Done(&x, false)
 		return nil
 	}
+	if best.doubtful && !r.opt.Doubts {
+		r.out.Doubtful = append(r.out.Doubtful, x)
+		r.opt.Done(&x, false)
+		return nil
+	}
 	if err := r.keep(ctx, best, &x); err != nil {
 		var changed *patch.ChangedError
 		if errors.As(err, &changed) {
@@ -470,6 +478,14 @@ func (r *run) place(s report.Spot) (at report.Spot, inFix int) {
 		}
 	}
 	return s, inFix
+}
+
+// better reports whether a patch is to be preferred to the best one before it: one that is proven to one that is not, unless both may be written.
+func (y *trial) better(best *trial, opt Options) bool {
+	if best != nil && y.doubtful != best.doubtful && !opt.Doubts {
+		return best.doubtful
+	}
+	return y.beats(best, opt.MinGain)
 }
 
 // beats reports whether a proven patch is better than one that was proven before it, which changes fewer lines or as many: it has to gain as much
@@ -532,7 +548,7 @@ func (r *run) keep(ctx context.Context, y *trial, x *report.Fixed) error {
 	}
 	r.changes[y.file] = append(r.changes[y.file], change{len(r.out.Kept) + 1, y.was, y.text})
 	if !r.untouched() {
-		for _, list := range [][]report.Fixed{r.out.Left, r.out.Refused} {
+		for _, list := range [][]report.Fixed{r.out.Left, r.out.Doubtful, r.out.Refused} {
 			for i := range list {
 				if s := &list[i].Where; s.File == y.file {
 					s.Line, _ = patch.Line(s.File, y.was, y.text, s.Line)

@@ -41,6 +41,7 @@ type trial struct {
 	reason    string            // why it is not proven
 	try       hint.Text         // what may change that
 	decided   bool              // the same would come out again
+	doubtful  bool              // nothing speaks against it, but it is not proven
 	stale     bool              // the next round makes it anew
 	costs     []string          // what got a little worse for what was won
 	score     float64           // what is left of the time, or of the allocations; the less the better
@@ -106,7 +107,7 @@ func (r *run) tryAll(ctx context.Context, f *report.Finding, x *report.Fixed) (a
 			})
 		}
 		all = append(all, y)
-		if y.reason == "" && y.beats(best, r.opt.MinGain) {
+		if y.reason == "" && y.better(best, r.opt) {
 			best = y
 		}
 	}
@@ -250,7 +251,7 @@ func (r *run) proveWithin(ctx context.Context, y *trial) (err error) {
 	about := fmt.Sprintf("%s, %s: ", y.finding.Where, y.fix.Title)
 	change := &prove.Change{Old: prove.Version{Name: "as it was", Dir: r.copyOf(r.old)}, New: prove.Version{Name: "with the patch", Dir: r.copyOf(r.now)}}
 	opt := prove.Options{
-		Workload: r.opt.Workload != nil, Time: r.opt.Each, TestTime: max(testsShare*r.opt.Each, leastTests), Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
+		Workload: r.opt.Workload != nil, Time: r.opt.Each, More: moreCalls * r.opt.Each, TestTime: max(testsShare*r.opt.Each, leastTests), Executions: r.opt.Calls, Seed: r.opt.Seed, Stop: true, Tests: &r.tests,
 		Flags: r.build, Shared: y.shares(),
 		Say: func(s string) {
 			y.doing, y.since = s, time.Now()
@@ -407,9 +408,24 @@ func (y *trial) judge() {
 		y.refuse(false, "its tests take longer than they may, so they could not check it")
 		y.try = moreEach
 	}
+	if y.reason == "" {
+		y.weighDoubts()
+	}
 	if y.reason != "" && !y.decided {
 		y.reason += "; " + y.passed()
 	}
+}
+
+// weighDoubts decides about a patch that helps, but that hone prove would call not proven. What may be a difference is never written.
+func (y *trial) weighDoubts() {
+	for _, d := range y.proof.Doubts {
+		if d.Fact == report.DoubtOpenDifference || d.Fact == report.DoubtStaleState {
+			y.refuse(false, "it may behave differently: %s", d.Text)
+			y.try = moreEach
+			return
+		}
+	}
+	y.doubtful = len(y.proof.Doubts) > 0
 }
 
 // passed says what speaks for a patch that is not decided, how long each of it took, and for how long benchmarks ran in vain.
@@ -483,9 +499,7 @@ func (y *trial) cutShort() string {
 // doubts are what the proof leaves open.
 func (y *trial) doubts() []report.Doubt {
 	var out []report.Doubt
-	if y.proof.Verdict == report.NotProven {
-		out = append(out, y.proof.Doubts...)
-	}
+	out = append(out, y.proof.Doubts...)
 	for _, text := range y.costs {
 		out = append(out, report.Doubt{Fact: report.DoubtCosts, Text: text})
 	}

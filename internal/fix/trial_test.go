@@ -106,3 +106,37 @@ func TestUndecidedSaysWhatPassed(t *testing.T) {
 		t.Errorf("before anything was tried: %q", got)
 	}
 }
+
+// A patch that helps and is not proven is set apart, one that may be different is refused, and what got a little worse is no such doubt.
+func TestDoubtful(t *testing.T) {
+	for _, tt := range []struct {
+		fact     report.DoubtFact
+		doubtful bool
+		refused  bool
+	}{
+		{"", false, false},
+		{report.DoubtFewCalls, true, false},
+		{report.DoubtReachedInPart, true, false},
+		{report.DoubtVaries, true, false},
+		{report.DoubtOpenDifference, false, true},
+		{report.DoubtStaleState, false, true},
+	} {
+		y := &trial{fix: &report.Fix{Grade: report.Mechanical}, proof: &report.Proof{Speed: &report.Compare{Rows: []report.CompareRow{row("a", "CPU time", 0.8, report.Better)}}}}
+		if tt.fact != "" {
+			y.proof.Verdict, y.proof.Doubts = report.NotProven, []report.Doubt{{Fact: tt.fact, Text: "a doubt"}}
+		}
+		y.judge()
+		if y.doubtful != tt.doubtful || (y.reason != "") != tt.refused || y.decided {
+			t.Errorf("%s: doubtful: %v, %q, decided: %v", tt.fact, y.doubtful, y.reason, y.decided)
+		}
+	}
+	costs := &report.Fixed{Doubts: []report.Doubt{{Fact: report.DoubtCosts}}}
+	few := &report.Fixed{Doubts: []report.Doubt{{Fact: report.DoubtFewCalls}}}
+	if costs.Unproven() || !few.Unproven() {
+		t.Error("what got a little worse makes a patch not proven, or too few calls don't")
+	}
+	proven, doubtful := &trial{score: 0.8}, &trial{score: 0.5, doubtful: true}
+	if doubtful.better(proven, Options{}) || !proven.better(doubtful, Options{}) || !doubtful.better(proven, Options{Doubts: true}) || !doubtful.better(nil, Options{}) {
+		t.Error("a patch that is proven is preferred to one that is not, unless that may be written, too")
+	}
+}

@@ -31,6 +31,7 @@ import (
 type Options struct {
 	Time       time.Duration // for calling both versions once they are built, and with Faster for the benchmarks; 0 means a minute
 	TestTime   time.Duration // for a run of the tests of what changed, once they are built; 0 is as long as they take
+	More       time.Duration // beyond Time, where functions were called too few times, or differences were left open; 0 is none
 	Executions int           // of each function; 0 means until the time is up or nothing new shows
 	Seed       uint64        // of what is made up
 	Only       string        // the one function to compare; "" means all that changed
@@ -395,12 +396,17 @@ func (r *run) search(ctx context.Context, s *surface, opt Options, work func(sid
 
 // call calls both versions, and looks into what they do differently.
 func (r *run) call(ctx context.Context, f *search) error {
-	began := time.Now()
-	defer func() { r.proof.Calling += time.Since(began) }()
+	began, start := time.Now(), time.Now()
+	defer func() { r.proof.Calling += time.Since(start) }()
 	f.grace = r.grace
 	if err := f.run(ctx); err != nil {
 		return err
 	}
+	more := time.Now()
+	if err := r.settleWithMore(ctx, f); err != nil {
+		return err
+	}
+	began = began.Add(time.Since(more)) // which is beyond the share of the package
 	found, err := f.findings(ctx)
 	if err != nil {
 		return err

@@ -38,9 +38,11 @@ type search struct {
 	dirty     bool              // a difference was seen since then: what they hold may differ
 	foundAt   time.Time
 	clock
-	moved  map[string]bool // variables of the package with which an answer of the old version changed
-	open   []string        // functions that answered otherwise when it was too late to look into it
-	shrunk int             // findings that were cut down
+	moved     map[string]bool            // variables of the package with which an answer of the old version changed
+	only      map[*target]bool           // that are called; nil is all
+	openCalls map[string]*worker.Program // one of each of those in open
+	open      []string                   // functions that answered otherwise when it was too late to look into it
+	shrunk    int                        // findings that were cut down
 }
 
 // A state is how far the search is with a target.
@@ -251,7 +253,7 @@ func (f *search) byTime() *target {
 	var least time.Duration
 	for _, t := range f.targets {
 		st := f.states[t]
-		if st == nil || st.done {
+		if st == nil || st.done || f.only != nil && !f.only[t] {
 			continue
 		}
 		far := t.class()
@@ -482,6 +484,10 @@ func (f *search) refusesIn(p *worker.Program) bool {
 func (f *search) leaveOpen(p *worker.Program) {
 	if name := f.lastName(p); !slices.Contains(f.open, name) {
 		f.open = append(f.open, name)
+		if f.openCalls == nil {
+			f.openCalls = make(map[string]*worker.Program)
+		}
+		f.openCalls[name] = p
 	}
 }
 

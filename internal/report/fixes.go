@@ -21,6 +21,7 @@ type Fixes struct {
 	Arguments []string      `json:"arguments,omitempty"` // arguments of a server, after --
 	Root      string        `json:"root"`                // folder that files are relative to
 	Kept      []Fixed       `json:"kept"`                // proven patches, in the order in which they were applied
+	Doubtful  []Fixed       `json:"doubtful,omitempty"`  // not written: nothing speaks against them, but their doubts keep them from being proven
 	Refused   []Fixed       `json:"refused"`             // tried, but not proven
 	Left      []Fixed       `json:"left,omitempty"`
 	Whole     []CompareRow  `json:"whole,omitempty"`  // the original code against all kept patches
@@ -83,6 +84,9 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 	for i := range f.Kept {
 		list = append(list, f.Kept[i].blocks(f, i+1)...)
 	}
+	for i := range f.Doubtful {
+		list = append(list, f.Doubtful[i].doubtfulBlocks()...)
+	}
 	if len(f.Refused) > 0 {
 		t := Table{Title: "not kept", Columns: []Column{{Name: "where", Path: true}, {Name: "what"}, {Name: "why not"}}}
 		for i := range f.Refused {
@@ -108,6 +112,9 @@ func (f *Fixes) Blocks() iter.Seq[Block] {
 	}
 	for _, n := range f.Notes {
 		list = append(list, Note{Phrase{n}})
+	}
+	if len(f.Doubtful) > 0 {
+		list = append(list, Note{Phrase{hint.Option{Name: "each"}, " gives more time for calls; ", hint.Option{Name: "doubts"}, " also writes patches that are not proven"}})
 	}
 	if len(f.Kept) > 0 {
 		list = append(list, f.next())
@@ -156,24 +163,39 @@ func trying(what hint.Text) Phrase {
 
 func (f *Fixes) headline() string {
 	kept := "no fix is proven"
+	unproven := 0
+	for i := range f.Kept {
+		if f.Kept[i].Unproven() {
+			unproven++
+		}
+	}
 	if n := len(f.Kept); n > 0 {
 		kept = unit.Counted(n, "fix")
 		if n > 1 {
 			kept = fmt.Sprintf("%d fixes", n)
 		}
+		proven := "proven"
+		if unproven > 0 {
+			proven = fmt.Sprintf("kept, %d of them not proven", unproven)
+		}
 		switch {
 		case f.Dry:
-			kept += " proven; nothing written"
+			kept += " " + proven + "; nothing written"
 		case f.Branch != "":
-			kept += " proven, on branch " + f.Branch
+			kept += " " + proven + ", on branch " + f.Branch
+		case unproven > 0:
+			kept += " written, " + fmt.Sprintf("%d of them not proven", unproven)
 		default:
 			kept += " proven and written"
 		}
 	}
+	if n := len(f.Doubtful); n > 0 {
+		kept += fmt.Sprintf("; %d not proven and not written", n)
+	}
 	switch rest := len(f.Refused); {
 	case rest > 0:
 		kept += fmt.Sprintf("; %d tried but not kept", rest)
-	case len(f.Kept) == 0:
+	case len(f.Kept)+len(f.Doubtful) == 0:
 		kept += "; no patch was tried"
 	}
 	return kept
@@ -223,6 +245,31 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 		return append(list, Plain{x.Patch})
 	}
 	return append(list, Details{"the patch of " + x.Where.String(), []Block{Plain{x.Patch}}})
+}
+
+// Unproven reports whether hone prove would call a patch not proven: something was not tried, or not often enough.
+func (x *Fixed) Unproven() bool {
+	return slices.ContainsFunc(x.Doubts, func(d Doubt) bool { return d.Fact != DoubtCosts })
+}
+
+// doubtfulBlocks shows a patch that is not proven, and was not written.
+func (x *Fixed) doubtfulBlocks() []Block {
+	about := Heading{Lines: []Phrase{
+		{"where: " + x.Where.String() + " in " + x.Where.Function + x.inFix()},
+		{fmt.Sprintf("fix: %s (%s)", x.Fix, x.Grade)},
+		{"passed: " + x.Proof()},
+	}}
+	if x.Risk != "" && !x.Safe {
+		about.Lines = append(about.Lines, Phrase{"risk: " + x.Risk})
+	}
+	for _, d := range x.Doubts {
+		about.Lines = append(about.Lines, Phrase{"doubt: " + d.Text})
+	}
+	list := []Block{Table{Title: "not proven: " + x.Title}, about}
+	if len(x.Speed) > 0 {
+		list = append(list, speedTable("", x.Speed))
+	}
+	return append(list, Details{"the patch of " + x.Where.String() + ", which was not written", []Block{Plain{x.Patch}}})
 }
 
 // Proof describes in one line the checks that a patch passed.

@@ -104,3 +104,21 @@ func TestOnlyFix(t *testing.T) {
 		}
 	}
 }
+
+// What was not proven is said to be so, whether it was written or not.
+func TestFixesNotProven(t *testing.T) {
+	few := Fixed{Title: "slow", Doubts: []Doubt{{Fact: DoubtFewCalls, Text: "called too few times"}}}
+	for _, tt := range []struct {
+		fixes Fixes
+		want  string
+	}{
+		{Fixes{Kept: []Fixed{{}}}, "1 fix proven and written"},
+		{Fixes{Kept: []Fixed{{}}, Doubtful: []Fixed{few}}, "1 fix proven and written; 1 not proven and not written"},
+		{Fixes{Doubtful: []Fixed{few}}, "no fix is proven; 1 not proven and not written"},
+		{Fixes{Kept: []Fixed{{}, few}}, "2 fixes written, 1 of them not proven"},
+	} {
+		if got := tt.fixes.headline(); got != tt.want {
+			t.Errorf("headline is %q; want %q", got, tt.want)
+		}
+	}
+}
