@@ -425,7 +425,7 @@ func (y *trial) weighDoubts() {
 			return
 		}
 	}
-	y.doubtful = len(y.proof.Doubts) > 0
+	y.doubtful = slices.ContainsFunc(y.proof.Doubts, func(d report.Doubt) bool { return !d.OfBefore() })
 }
 
 // passed says what speaks for a patch that is not decided, how long each of it took, and for how long benchmarks ran in vain.

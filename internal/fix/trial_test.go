@@ -116,6 +116,8 @@ func TestDoubtful(t *testing.T) {
 	}{
 		{"", false, false},
 		{report.DoubtFewCalls, true, false},
+		{report.DoubtRacesBefore, false, false},
+		{report.DoubtFlaky, false, false},
 		{report.DoubtReachedInPart, true, false},
 		{report.DoubtVaries, true, false},
 		{report.DoubtOpenDifference, false, true},

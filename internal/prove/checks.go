@@ -329,7 +329,7 @@ func (r *run) judgeRaces(ctx context.Context, old, now *suite, dirs []string) er
 		r.check(raceCheck, report.Failed, "data race in "+strings.Join(after, ", ")+"\n"+now.tests[after[0]].text)
 	case len(after) > 0:
 		r.check(raceCheck, report.Passed, "data races as before, in "+strings.Join(after, ", "))
-		r.doubt(report.DoubtRaces, "both versions have data races")
+		r.doubt(report.DoubtRacesBefore, "both versions have data races")
 	case len(before) > 0:
 		r.check(raceCheck, report.Passed, "the old version has a data race in "+strings.Join(before, ", ")+", the new one has none")
 	default:
@@ -450,7 +450,7 @@ func (r *run) judge(ctx context.Context, what string, old, now *suite, dirs []st
 	}
 	if len(sure) == 0 {
 		r.check(what, report.Passed, "flaky: "+strings.Join(flaky, ", "))
-		r.doubt(report.DoubtTests, "tests are flaky: %s", strings.Join(flaky, ", "))
+		r.doubt(report.DoubtFlaky, "tests are flaky: %s", strings.Join(flaky, ", "))
 		return nil
 	}
 	r.check(what, report.Failed, strings.Join(sure, ", ")+"\n"+now.tests[sure[len(sure)-1]].text)

@@ -76,7 +76,7 @@ func (r *run) raceCalls(ctx context.Context, p *pair) (left string, err error) {
 	}
 	if left == "" && len(old.racy()) > 0 {
 		r.check(parallelCheck, report.Passed, "data races as before")
-		r.doubt(report.DoubtRaces, "both versions have data races")
+		r.doubt(report.DoubtRacesBefore, "both versions have data races")
 		return "", nil
 	}
 	r.check(parallelCheck, report.Failed, "data race\n"+firstRace(now.tests[racy[0]].text))

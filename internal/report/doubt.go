@@ -22,8 +22,13 @@ const (
 	DoubtVaries         DoubtFact = "varies"          // a result is not the same from call to call
 	DoubtNotCompared    DoubtFact = "not-compared"    // a result of a kind that is not compared
 	DoubtGoroutines     DoubtFact = "goroutines"      // new ones may not end
-	DoubtRaces          DoubtFact = "races"           // data races were there before, or could not be looked for
-	DoubtTests          DoubtFact = "tests"           // some are flaky, or there was no time for them
-	DoubtOtherFiles     DoubtFact = "other-files"     // a file changed that is not Go
-	DoubtCosts          DoubtFact = "costs"           // something got a little worse for what is won
+	DoubtRaces          DoubtFact = "races"           // could not be looked for
+	DoubtRacesBefore    DoubtFact = "races-before"    // both versions have data races
+	DoubtTests          DoubtFact = "tests"           // there was no time for some
+	DoubtFlaky          DoubtFact = "flaky-tests"
+	DoubtOtherFiles     DoubtFact = "other-files" // a file changed that is not Go
+	DoubtCosts          DoubtFact = "costs"       // something got a little worse for what is won
 )
+
+// OfBefore reports whether a doubt is about the code as it was, and not about the change.
+func (d Doubt) OfBefore() bool { return d.Fact == DoubtRacesBefore || d.Fact == DoubtFlaky }

@@ -247,9 +247,9 @@ func (x *Fixed) blocks(f *Fixes, n int) []Block {
 	return append(list, Details{"the patch of " + x.Where.String(), []Block{Plain{x.Patch}}})
 }
 
-// Unproven reports whether hone prove would call a patch not proven: something was not tried, or not often enough.
+// Unproven reports whether hone prove would call a patch not proven for its own sake: something was not tried, or not often enough.
 func (x *Fixed) Unproven() bool {
-	return slices.ContainsFunc(x.Doubts, func(d Doubt) bool { return d.Fact != DoubtCosts })
+	return slices.ContainsFunc(x.Doubts, func(d Doubt) bool { return d.Fact != DoubtCosts && !d.OfBefore() })
 }
 
 // doubtfulBlocks shows a patch that is not proven, and was not written.
