@@ -64,11 +64,12 @@ var hotCall = &advise.Rule{
 				if first, larger := l.Sum(firstArray), l.Sum(growingBuffer); strings.HasPrefix(most, "bytes.(*Buffer).Write") && p.Costs.Weight(&first) > p.Costs.Weight(&larger) {
 					what = newArray
 				}
-				if slices.Contains(grownBuffers, k.prefix) && givenBuffer(p.Func, n) {
+				grows := slices.Contains(grownBuffers, k.prefix)
+				if grows && givenBuffer(p.Func, n) {
 					what.claim = "what it writes to grows step by step, and is not made here"
 					what.advice = "whoever makes it can give it room for the usual size (Grow), or use it again"
 				}
-				if strings.Contains(k.advice, "(Grow)") && hasGrown(p.Func, n) {
+				if grows && hasGrown(p.Func, n) {
 					what.claim = "the room that Grow made is too small: " + what.claim
 					what.advice = "make more room where it is known how much there will be, or use a buffer again"
 				}
