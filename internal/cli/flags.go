@@ -102,7 +102,7 @@ func (e *badValue) spell(by hint.Speller) string {
 // wantOf describes values for flag types whose own errors come from strconv or time.
 var wantOf = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "uint": "a whole number", "uint64": "a whole number", "float64": "a number",
-	"duration": "a time such as 90s, 2m or 500ms",
+	"duration": "a time such as 90s, 2m or 500ms", "bool": "true or false",
 }
 
 // nearestFlag returns the spelling of the flag of cmd that is most like name, or "". For an old name it returns both names.
