@@ -50,23 +50,14 @@ func (s *side) alters(d *decl) map[string]bool {
 
 // variableIn returns the variable of the package that an expression is, or a part of, or nil.
 func (s *side) variableIn(e ast.Expr) *types.Var {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.Ident:
-			if v, ok := s.pkg.TypesInfo.Uses[x].(*types.Var); ok && v.Parent() == s.pkg.Types.Scope() {
-				return v
-			}
-			return nil
-		default:
-			return nil
-		}
+	id := rootVariable(e)
+	if id == nil {
+		return nil
 	}
+	if v, ok := s.pkg.TypesInfo.Uses[id].(*types.Var); ok && v.Parent() == s.pkg.Types.Scope() {
+		return v
+	}
+	return nil
 }
 
 // setsReceiver reports whether a method assigns to a part of its receiver.
