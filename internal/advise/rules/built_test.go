@@ -136,3 +136,27 @@ func TestUsualSize(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualLength holds that slices begin with the room that saves the most arrays for no more memory, if any does.
+func TestUsualLength(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		size   int64
+		arrays map[int64]float64 // by their number of elements
+		want   int64
+	}{
+		{"nothing", 8, nil, 0},
+		{"all alike", 8, map[int64]float64{1: 1000, 2: 1000, 4: 1000}, 4},
+		{"samples of small ones are missing", 8, map[int64]float64{4: 1000, 8: 1000}, 8},
+		{"half are short", 8, map[int64]float64{1: 1000, 2: 500, 4: 500, 8: 500}, 8},
+		{"most are short", 8, map[int64]float64{1: 1000, 2: 900, 4: 100, 8: 100}, 0},
+		{"long", 8, map[int64]float64{1: 100, 2: 100, 4: 100, 8: 100, 16: 100, 32: 100, 64: 100}, 16},
+		{"bytes begin with eight", 1, map[int64]float64{8: 1000, 16: 1000}, 16},
+		{"large elements", 512, map[int64]float64{1: 1000, 2: 1000, 4: 1000}, 0},
+		{"larger than room", 4096, map[int64]float64{1: 1000, 2: 1000, 4: 1000}, 0},
+	} {
+		if got := usualLengthOf(tt.size, tt.arrays); got.room != tt.want {
+			t.Errorf("%s: room for %d elements, want %d", tt.name, got.room, tt.want)
+		}
+	}
+}

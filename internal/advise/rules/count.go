@@ -46,7 +46,7 @@ func countedFirst(p *advise.Pass, g *growth, around ast.Stmt, f *advise.Finding)
 	decl, value := p.Declared(g.s)
 	elem, isNil, isEmpty := emptyDeclaration(p, g.s, decl, value)
 	if isEmpty && p.Parent(decl) == p.Parent(around) && countedAt(p, g, around.(*ast.RangeStmt), decl) {
-		if !isNil || nilUnseen(p, g.s) {
+		if !isNil || lists.NilUnseen(p.Func, g.s) {
 			return p.Fix(report.Mechanical, title, edit.Replace(decl, fmt.Sprintf("%s%s := make([]%s, 0, %s)", count, g.s.Name(), elem, n)))
 		}
 		if p.Pkg.AtLeast(21) { // which has slices.Grow

@@ -78,6 +78,11 @@ var hotAllocation = &advise.Rule{
 			if f == growing && p.Loop(n) != nil {
 				told.NoFix = missing.ElementsUnknown.Of() // room would be enough, whoever has the slice
 			}
+			if st, ok := p.Statement(n).(*ast.AssignStmt); ok && f == growing && lists.Added(p.Func, st) != nil {
+				if s := p.Local(st.Lhs[0]); s != nil {
+					told.Fixes = usualRoom(p, s, &told)
+				}
+			}
 			p.Report(n, c, told)
 		})
 	},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/advise"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/loops"
@@ -43,13 +44,21 @@ var preallocSlice = &advise.Rule{
 	},
 }
 
+// labeled returns a loop with its label, if it has one.
+func labeled(f *code.Func, loop ast.Stmt) ast.Stmt {
+	if l, ok := f.Parent(loop).(*ast.LabeledStmt); ok {
+		return l
+	}
+	return loop
+}
+
 func grownSlice(p *advise.Pass, g *growth) {
 	decl, value := p.Declared(g.s)
 	if lists.HasRoom(p.Func, value) {
 		return
 	}
 	inAll := slices.ContainsFunc(g.all, func(st *ast.AssignStmt) bool { return slices.Contains(g.body.List, ast.Stmt(st)) })
-	if !inAll && (decl == nil || p.Parent(decl) != p.Parent(g.loop)) {
+	if !inAll && (decl == nil || p.Parent(decl) != p.Parent(labeled(p.Func, g.loop))) {
 		return // it grows over more than this loop
 	}
 	worst, c, also := worst(p, g.all, cost.Growing())
@@ -91,6 +100,8 @@ func grownSlice(p *advise.Pass, g *growth) {
 		if f.Fixes = startOnStack(p, g.s, c); len(f.Fixes) > 0 {
 			f.Advice += "; or start with room for a few elements, on the stack"
 			f.Risk = "calls that append little clear more memory on the stack than they need"
+		} else {
+			f.Fixes = usualRoom(p, g.s, &f)
 		}
 	}
 	p.Report(worst, c, f)

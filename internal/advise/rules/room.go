@@ -166,7 +166,7 @@ func roomAtDeclaration(p *advise.Pass, g *growth, decl ast.Stmt, value ast.Expr,
 	} else if !stableFrom(p, g.loop, decl) {
 		return nil, false
 	}
-	seen := isNil && !nilUnseen(p, g.s)
+	seen := isNil && !lists.NilUnseen(p.Func, g.s)
 	switch {
 	case !seen:
 		return p.Fix(report.Mechanical, title, edit.Replace(decl, fmt.Sprintf("%s := make([]%s, 0, %s)", g.s.Name(), elem, n))), true
@@ -240,117 +240,6 @@ func roomOfAll(p *advise.Pass, g *growth, decl ast.Stmt) (sum string, n int) {
 		sum += loops.Times(each, rounds)
 	}
 	return sum, n
-}
-
-// nilUnseen reports whether nobody can tell whether a slice without elements is nil: it is only appended to, measured, indexed, ranged over, and
-// given to functions that look at the elements.
-func nilUnseen(p *advise.Pass, s *types.Var) bool {
-	if p.IsParamResult(s) || flow.Captured(p.Func, s, p.Decl.Body) {
-		return false
-	}
-	for _, id := range p.Uses(s) {
-		switch up := p.Parent(id).(type) {
-		case *ast.IndexExpr:
-			if up.X != id {
-				return false
-			}
-		case *ast.RangeStmt:
-			if up.X != id {
-				return false
-			}
-		case *ast.AssignStmt:
-			if slices.Contains(up.Rhs, ast.Expr(id)) && keptUnseen(p, up, id) {
-				continue
-			}
-			if !slices.Contains(up.Lhs, ast.Expr(id)) || lists.Added(p.Func, up) == nil {
-				return false
-			}
-		case *ast.KeyValueExpr:
-			if key, ok := up.Key.(*ast.Ident); !ok || up.Value != id || !fieldUnseen(p, p.Info().Uses[key]) {
-				return false
-			}
-		case *ast.CallExpr:
-			if !looksAtElements(p, up, id) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// keptUnseen reports whether an assignment puts a slice into a field of which nobody can tell whether it is nil.
-func keptUnseen(p *advise.Pass, st *ast.AssignStmt, s *ast.Ident) bool {
-	if len(st.Lhs) != len(st.Rhs) || st.Tok != token.ASSIGN {
-		return false
-	}
-	sel, ok := ast.Unparen(st.Lhs[slices.Index(st.Rhs, ast.Expr(s))]).(*ast.SelectorExpr)
-	return ok && fieldUnseen(p, p.Info().Uses[sel.Sel])
-}
-
-// fieldUnseen reports whether a field that only the package can see is a list that all of it only measures, indexes and ranges over.
-func fieldUnseen(p *advise.Pass, o types.Object) bool {
-	field, ok := o.(*types.Var)
-	if !ok || !field.IsField() || field.Exported() || field.Pkg() != p.Pkg.Types {
-		return false
-	}
-	above := p.Pkg.Above()
-	for id, used := range p.Info().Uses {
-		if used != o {
-			continue
-		}
-		if kv, ok := above[id].(*ast.KeyValueExpr); ok && kv.Key == id {
-			continue
-		}
-		sel, ok := above[id].(*ast.SelectorExpr)
-		if !ok {
-			return false
-		}
-		switch up := above[sel].(type) {
-		case *ast.IndexExpr:
-			ok = up.X == sel
-		case *ast.RangeStmt:
-			ok = up.X == sel
-		case *ast.AssignStmt:
-			ok = slices.Contains(up.Lhs, ast.Expr(sel))
-		case *ast.CallExpr:
-			ok = p.Builtin(up, "len") != nil || p.Builtin(up, "cap") != nil
-		default:
-			ok = false
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// looksAtElements reports whether a call does the same with a slice without elements, whether that is nil or not.
-func looksAtElements(p *advise.Pass, call *ast.CallExpr, list *ast.Ident) bool {
-	if p.Builtin(call, "len") != nil || p.Builtin(call, "cap") != nil || p.Builtin(call, "copy") != nil {
-		return true
-	}
-	if fun := p.Info().Types[call.Fun]; fun.IsType() && kind.IsString(fun.Type) {
-		return true
-	}
-	if p.Builtin(call, "append") != nil {
-		st, ok := p.Parent(call).(*ast.AssignStmt)
-		return call.Args[0] != ast.Expr(list) || ok && lists.Added(p.Func, st) != nil
-	}
-	fn := p.Callee(call)
-	if fn == nil || fn.Pkg() == nil {
-		return false
-	}
-	switch name := fn.Name(); fn.Pkg().Path() {
-	case "strings":
-		return name == "Join"
-	case "sort":
-		return true
-	case "slices":
-		return strings.HasPrefix(name, "Sort") || strings.HasPrefix(name, "Contains") || strings.HasPrefix(name, "Index") || name == "Reverse" || name == "BinarySearch"
-	}
-	return false
 }
 
 // roomAtFirst is a fix that makes room when the first element is appended, of a slice that is nil until then.

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -105,7 +106,7 @@ func (l *textList) backToBytes(p *advise.Pass) ast.Expr {
 	if !ok || st.Tok != token.DEFINE || len(st.Lhs) != 1 || p.Parent(st) != p.Parent(l.decl) {
 		return nil
 	}
-	if b := p.Local(st.Lhs[0]); b == nil || !nilUnseen(p, b) {
+	if b := p.Local(st.Lhs[0]); b == nil || !lists.NilUnseen(p.Func, b) {
 		return nil
 	}
 	return back.(*ast.CallExpr)

@@ -144,7 +144,22 @@ func full(m map[string]bool, w string) {
 	m[w] = true // cost: runtime.mapassign_faststr runtime.(*hmap).newoverflow; want
 }
 
+func each(text string, visit func(r rune)) {
+	for _, r := range text {
+		visit(r)
+	}
+}
+
+func visited(text string) []rune {
+	out := []rune{}
+	each(text, func(r rune) {
+		out = append(out, r) // cost: runtime.growslice, [alloc_objects*90@8], [alloc_objects*90@16], [alloc_objects*90@32]; want
+	})
+	return out
+}
+
 func main() {
+	fmt.Println(visited("aä"), visited("") == nil)
 	fmt.Println(one("a"), two("b"), many([]string{"c"}))
 	full(map[string]bool{}, "d")
 	fmt.Println(written(1))
