@@ -30,13 +30,21 @@ var closurePerCall = &advise.Rule{
 			if len(captured) == 0 {
 				return
 			}
-			p.Report(lit, c, advise.Finding{
+			f := advise.Finding{
 				Title:  "closure allocated on every call",
 				Claim:  fmt.Sprintf("it captures %s, and may outlive the function, so it and what it changes are on the heap", strings.Join(captured, ", ")),
 				Advice: "make it a method, or give it what it needs as arguments; or make it once, and use it again",
 				Risk:   "what is captured is seen as it is when the function is called, arguments as they were before",
 				NoFix:  keeperOf(p.Func, lit).Of(strings.Join(captured, ", ")),
-			})
+			}
+			if d := undisguised(p, lit); d != nil && p.Worth(c) {
+				if f.Fixes = d.shed(p); len(f.Fixes) > 0 {
+					method := p.Parent(lit).(*ast.CallExpr).Fun.(*ast.SelectorExpr).Sel.Name
+					f.Advice = fmt.Sprintf("have %s return %s in place of an interface: the compiler then sees whether %s keeps the function literal", d.of.Decl.Name.Name, d.typ, method)
+					f.Risk, f.Safe = "none: only the package calls "+d.of.Decl.Name.Name, true
+				}
+			}
+			p.Report(lit, c, f)
 		})
 	},
 }

@@ -29,7 +29,7 @@ const (
 
 // A usual length is what samples tell of the arrays of a slice.
 type usualLength struct {
-	room  int64 // with which hardly more memory is needed than now, and the fewest arrays
+	room  int64   // with which hardly more memory is needed than now, and the fewest arrays
 	saves float64 // the share of all arrays that are not needed then
 }
 

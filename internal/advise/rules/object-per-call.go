@@ -22,6 +22,10 @@ var objectPerCall = &advise.Rule{
 	NoFix: missing.ObjectsMayBeKept,
 	Find: func(p *advise.Pass) {
 		var own several // a function that returns one of several objects is told of once
+		hidden := disguiseOf(p.Func)
+		if hidden != nil && !hidden.onlyAsked() {
+			hidden = nil
+		}
 		advise.Each(p, func(ret *ast.ReturnStmt) {
 			for _, r := range ret.Results {
 				u, ok := r.(*ast.UnaryExpr)
@@ -56,6 +60,14 @@ var objectPerCall = &advise.Rule{
 					f.Advice = "keep those that nobody uses any more, in a sync.Pool or where they are needed next"
 					f.Risk = "one that was used has to be made as good as new; what is kept stays in memory"
 					f.NoFix = missing.ObjectsNeverDone.Of(p.Decl.Name.Name)
+				}
+				if hidden != nil && p.Literal(r) == nil && p.Worth(c) {
+					if f.Fixes = hidden.shed(p); len(f.Fixes) > 0 {
+						f.Title = "object on the heap because it is returned as an interface"
+						f.Claim = fmt.Sprintf("%s returns each %s as %s, which hides from the compiler that callers do not keep it", p.Callable(r), t, p.Src(hidden.as))
+						f.Advice = fmt.Sprintf("return %s: the compiler can then inline its methods, and keep it on the stack, and what its methods are given", hidden.typ)
+						f.Risk, f.Safe = "none: only the package calls "+p.Decl.Name.Name, true
+					}
 				}
 				if p.Literal(r) != nil {
 					p.Report(r, c, f)

@@ -1,8 +1,8 @@
 // Package rules has the rules of hone advise.
 //
 // Each rule is a value in a file of its own. The file has the name of the rule, and so does its folder in testdata, which has code where
-// the rule must report something and code where it must not. All lists the rules. Helpers that several rules share are in atomic.go, hot.go,
-// maps.go, room.go, sizes.go and texts.go. Knowledge about code is in the packages below advise/facts.
+// the rule must report something and code where it must not. All lists the rules. Helpers that several rules share are in atomic.go,
+// concrete.go, count.go, hot.go, lengths.go, maps.go, room.go, sizes.go and texts.go. Knowledge about code is in the packages below advise/facts.
 package rules
 
 import "github.com/hone-perf/hone/internal/advise"

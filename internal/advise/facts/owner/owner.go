@@ -77,29 +77,24 @@ func Forgets(of *code.Func, fn *types.Func, i, depth int) bool {
 	if depth == 0 || fn.Pkg() != of.Pkg.Types || i < 0 || i >= sig.Params().Len() || sig.Variadic() && i >= sig.Params().Len()-1 {
 		return false
 	}
-	for _, f := range of.Pkg.Files {
-		for _, d := range f.AST.Decls {
-			decl, ok := d.(*ast.FuncDecl)
-			if !ok || decl.Body == nil || of.Info().Defs[decl.Name] != fn.Origin() {
-				continue
-			}
-			q := of.In(f, decl)
-			v := fn.Origin().Signature().Params().At(i)
-			if _, isSlice := v.Type().Underlying().(*types.Slice); isSlice {
-				return onlyLooksAt(q, v)
-			}
-			return !flow.Captured(q, v, decl.Body) && !slices.ContainsFunc(q.Uses(v), func(id *ast.Ident) bool {
-				if call, ok := q.Parent(id).(*ast.CallExpr); ok {
-					if at := slices.Index(call.Args, ast.Expr(id)); at >= 0 {
-						callee := q.Callee(call)
-						return callee == nil || !Forgets(q, callee, at, depth-1)
-					}
-				}
-				return !harmless(q, id)
-			})
-		}
+	decl, file := of.DeclOf(fn)
+	if decl == nil || decl.Body == nil {
+		return false
 	}
-	return false
+	q := of.In(file, decl)
+	v := fn.Origin().Signature().Params().At(i)
+	if _, isSlice := v.Type().Underlying().(*types.Slice); isSlice {
+		return onlyLooksAt(q, v)
+	}
+	return !flow.Captured(q, v, decl.Body) && !slices.ContainsFunc(q.Uses(v), func(id *ast.Ident) bool {
+		if call, ok := q.Parent(id).(*ast.CallExpr); ok {
+			if at := slices.Index(call.Args, ast.Expr(id)); at >= 0 {
+				callee := q.Callee(call)
+				return callee == nil || !Forgets(q, callee, at, depth-1)
+			}
+		}
+		return !harmless(q, id)
+	})
 }
 
 // onlyLooksAt reports whether a slice is only indexed, ranged over and measured.

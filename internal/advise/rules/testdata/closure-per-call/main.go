@@ -26,7 +26,26 @@ func stepOf(n int) *step {
 	return s
 }
 
+type visitor interface{ each(visit func(int)) }
+
+type holder struct{ list []int }
+
+func (h *holder) each(visit func(int)) {
+	for _, n := range h.list {
+		visit(n)
+	}
+}
+
+func newHolder(list []int) visitor { return &holder{list} }
+
+func sum(list []int) (all int) {
+	h := newHolder(list)
+	h.each(func(n int) { all += n }) // cost: runtime.newobject runtime.mallocgc; want
+	return all
+}
+
 func main() {
+	fmt.Println(sum([]int{1, 2, 3}))
 	fmt.Println(adder(1)(2), stepOf(3).run())
 	add(2)
 	none()

@@ -62,7 +62,62 @@ func newBuffer() *buffer {
 
 var buffers = sync.Pool{New: func() any { return newBuffer() }}
 
+type stack[T any] interface {
+	push(v T)
+	size() int
+}
+
+type slice[T any] struct{ list []T }
+
+func (s *slice[T]) push(v T)  { s.list = append(s.list, v) }
+func (s *slice[T]) size() int { return len(s.list) }
+
+// Its callers do not keep the object.
+func newStack[T any]() stack[T] {
+	return &slice[T]{} // cost: [alloc_objects*3000] runtime.newobject; want
+}
+
+func depth(text string) int {
+	s := newStack[rune]()
+	for _, r := range text {
+		s.push(r)
+	}
+	return s.size()
+}
+
+// They keep this one.
+func newKept(level int) encoder {
+	return &fast{} // cost: [alloc_objects*3000] runtime.newobject; want
+}
+
+var kept []encoder
+
+func keep(level int) {
+	e := newKept(level)
+	kept = append(kept, e)
+}
+
+// Or give it another type.
+func newAny() encoder {
+	return &fast{} // cost: [alloc_objects*3000] runtime.newobject; want
+}
+
+func either(level int) int {
+	e := newAny()
+	if level > 1 {
+		e = newEncoder(level)
+	}
+	return e.encode()
+}
+
+func once() int {
+	e := newAny()
+	return e.encode()
+}
+
 func main() {
+	keep(1)
+	fmt.Println(depth("abc"), len(kept), either(2), once())
 	fmt.Println(len(newTable().cells), cap(buffers.Get().(*buffer).b))
 	fmt.Println(maker(1)(2).parent)
 	fmt.Println(newEncoder(1).encode(), newEncoder(2).encode())
