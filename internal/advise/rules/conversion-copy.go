@@ -54,7 +54,7 @@ func shownInErrors(f *code.Func, fn *types.Func, at int) (out []ast.Expr) {
 		}
 		switch up := above[part].(type) {
 		case *ast.IndexExpr:
-			ok = ok && up.X == part && !isAddressed(above[up], up)
+			ok = ok && up.X == part && !writtenIn(above[up], up)
 		case *ast.RangeStmt:
 			ok = ok && up.X == part
 		case *ast.AssignStmt: // b = b[1:]
@@ -78,9 +78,19 @@ func shownInErrors(f *code.Func, fn *types.Func, at int) (out []ast.Expr) {
 	return out
 }
 
-func isAddressed(above ast.Node, n ast.Expr) bool {
-	ref, ok := above.(*ast.UnaryExpr)
-	return ok && ref.Op == token.AND && ref.X == n
+// writtenIn reports whether what an expression is in gives it a value, or takes its address.
+func writtenIn(above ast.Node, e ast.Expr) bool {
+	switch up := above.(type) {
+	case *ast.UnaryExpr:
+		return up.Op == token.AND
+	case *ast.AssignStmt:
+		return slices.Contains(up.Lhs, e)
+	case *ast.IncDecStmt:
+		return true
+	case *ast.RangeStmt:
+		return up.Key == e || up.Value == e
+	}
+	return false
 }
 
 // showsText reports whether a call is one of fmt.Errorf or Sprintf that shows an argument in a way that is the same for bytes and for a text.

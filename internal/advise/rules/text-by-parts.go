@@ -154,10 +154,7 @@ func (t *partsOf) uses(p *advise.Pass) bool {
 			sets++
 			add(edit.Replace(up.Rhs[i], asText(p.Func, f, up.Rhs[i])))
 		case *ast.IndexExpr:
-			if up.X != x || isAddressed(above[up], up) {
-				return false
-			}
-			if st, ok := above[up].(*ast.AssignStmt); ok && slices.Contains(st.Lhs, ast.Expr(up)) {
+			if up.X != x || writtenIn(above[up], up) {
 				return false
 			}
 			if st, ok := above[up].(*ast.IncDecStmt); ok && st.X == ast.Expr(up) {

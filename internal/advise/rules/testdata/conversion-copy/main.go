@@ -66,7 +66,27 @@ func needed(b []byte, m map[string]int) int {
 	return len(m)
 }
 
+// It writes to the bytes.
+func overwritten(b []byte) error {
+	b[0] = 'x'
+	if len(b) > 3 {
+		return fmt.Errorf("bad %q", b)
+	}
+	return nil
+}
+
+func parsedText(s string) error {
+	return overwritten([]byte(s)) // cost: runtime.stringtoslicebyte runtime.mallocgc
+}
+
+func joined(sb *strings.Builder, p []byte) {
+	(sb.WriteString)(string(p)) // cost: runtime.slicebytetostring runtime.mallocgc
+}
+
 func main() {
+	var inParens strings.Builder
+	joined(&inParens, []byte("p"))
+	fmt.Println(inParens.String(), parsedText("abcd"))
 	fmt.Println(opened("abcd"), opened("a"))
 	fmt.Println(parsed("+123"), parsed("1 2"), parsed(strings.Repeat("1", 50)))
 	for _, s := range []string{"x", "prefix", "äb"} {
