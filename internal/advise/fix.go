@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"slices"
@@ -25,6 +26,9 @@ func (p *Pass) Fix(grade report.Grade, title string, edits ...edit.Edit) []repor
 	if why := p.noFix(); why.Fact != "" {
 		return p.Because(why)
 	}
+	if name := p.otherMeaning(edits); name != "" {
+		return p.No(missing.OtherMeaning, name)
+	}
 	text, err := p.apply(edits)
 	if err != nil || bytes.Equal(text, p.File.Text) {
 		p.No(missing.DoesNotApply)
@@ -44,6 +48,80 @@ func (p *Pass) Fix(grade report.Grade, title string, edits ...edit.Edit) []repor
 		Title: title, Grade: grade,
 		Edits: patch.Edits(p.File.Name, p.File.Text, text), Patch: patch.Diff(p.File.Name, p.File.Text, text),
 	}}
+}
+
+// otherMeaning returns a name in new texts that stands for one thing in the function, and for another where a text goes: a constant of the
+// function is not the one of the package that has the same name. Rules see to variables themselves.
+func (p *Pass) otherMeaning(edits []edit.Edit) string {
+	meant := map[string][]types.Object{}
+	ast.Inspect(p.Decl, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if o := p.Info().ObjectOf(id); o != nil && !isMember(o) {
+				meant[id.Name] = append(meant[id.Name], o)
+			}
+		}
+		return true
+	})
+	for _, e := range edits {
+		at := p.Pkg.Types.Scope().Innermost(e.From)
+		if at == nil {
+			continue
+		}
+		for _, name := range names(e.Text) {
+			_, there := at.LookupParent(name, e.From)
+			for _, here := range meant[name] {
+				if there != nil && there != here && !(isLocal(there) && isLocal(here)) {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// isMember reports whether an object is a field or a method, which is named behind a value.
+func isMember(o types.Object) bool {
+	switch o := o.(type) {
+	case *types.Var:
+		return o.IsField()
+	case *types.Func:
+		return o.Signature().Recv() != nil
+	}
+	return false
+}
+
+// isLocal reports whether an object is a variable of a function.
+func isLocal(o types.Object) bool {
+	v, ok := o.(*types.Var)
+	return ok && o.Pkg() != nil && v.Parent() != o.Pkg().Scope()
+}
+
+// names returns the names in a text of Go that it does not declare itself, and that do not stand behind a period.
+func names(text string) (out []string) {
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(text)), []byte(text), func(token.Position, string) {}, 0)
+	var list []string // that a := may follow
+	declared := map[string]bool{}
+	before := token.ILLEGAL
+	for {
+		_, tok, lit := s.Scan()
+		switch tok {
+		case token.EOF:
+			return slices.DeleteFunc(out, func(name string) bool { return declared[name] })
+		case token.IDENT:
+			if before != token.PERIOD {
+				out, list = append(out, lit), append(list, lit)
+			}
+		case token.DEFINE:
+			for _, name := range list {
+				declared[name] = true
+			}
+		case token.COMMA:
+		default:
+			list = nil
+		}
+		before = tok
+	}
 }
 
 // noFix says why the file cannot be patched.

@@ -62,7 +62,7 @@ var constError = &advise.Rule{
 			}
 			if p.Worth(c) {
 				base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, "err"), "Error"), "Err")
-				f.Fixes = errorOnce(p, ref, "err"+upperFirst(cmp.Or(base, p.Decl.Name.Name)), p.Src(ref))
+				f.Fixes = errorOnce(p, ref, "err"+upperFirst(cmp.Or(base, p.Decl.Name.Name)), edit.Outer(p.Func, ref))
 			}
 			p.Report(ref, c, f)
 		})

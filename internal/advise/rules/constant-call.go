@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/advise/facts/steady"
@@ -66,6 +67,10 @@ func constantName(p *advise.Pass, call *ast.CallExpr, fn *types.Func) string {
 	switch up := p.Parent(call).(type) {
 	case *ast.AssignStmt:
 		if v := p.Local(up.Lhs[0]); up.Tok == token.DEFINE && len(up.Lhs) == 1 && v != nil {
+			const enough = 4 // letters
+			if len(v.Name()) < enough || !flow.OnlyRead(p.Func, v, up) {
+				return p.NewName(text.LowerFirst(p.Decl.Name.Name) + upperFirst(v.Name()))
+			}
 			return p.PackageName(v)
 		}
 	case *ast.ReturnStmt:

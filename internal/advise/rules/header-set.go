@@ -47,7 +47,7 @@ var headerSet = &advise.Rule{
 					f.Advice += "; or leave the header out, if http.DetectContentType finds the same in what is written: net/http then sets it"
 				}
 				f.Fixes = p.Fix(report.Ownership, "keep the slice in a package variable",
-					edit.Declare(p.Func, fmt.Sprintf("// %s is shared by all requests.\nvar %s = []string{%s}", v, v, p.Src(call.Args[1]))),
+					edit.Declare(p.Func, fmt.Sprintf("// %s is shared by all requests.\nvar %s = []string{%s}", v, v, edit.Outer(p.Func, call.Args[1]))),
 					edit.Replace(call, fmt.Sprintf("%s[%s] = %s", recv, strconv.Quote(canonical), v)))
 			} else {
 				f.Advice = "where the value is one of a few, keep a slice for each, and put it into the map under the canonical key"

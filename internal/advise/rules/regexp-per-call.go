@@ -64,7 +64,7 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 		edits := movedOut(p, call)
 		if edits == nil {
 			v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
-			edits = []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.Replace(call, v)}
+			edits = []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+edit.Outer(p.Func, call)), edit.Replace(call, v)}
 		}
 		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable", edits...)
 	}
@@ -110,7 +110,7 @@ func movedOut(p *advise.Pass, call *ast.CallExpr) []edit.Edit {
 	} else {
 		v = p.OuterName(re)
 	}
-	edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+p.Src(call)), edit.New(assign.Pos(), edit.NextLine(p.Func, assign), "")}
+	edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+edit.Outer(p.Func, call)+edit.Comment(p.Func, assign)), edit.New(assign.Pos(), edit.NextLine(p.Func, assign), "")}
 	for _, use := range uses {
 		if v != re.Name() {
 			edits = append(edits, edit.Replace(use, v))
@@ -129,7 +129,7 @@ func compiledOnce(p *advise.Pass, call *ast.CallExpr) ([]report.Fix, missing.Rea
 	}
 	v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 	edits := []edit.Edit{
-		edit.Declare(p.Func, "var "+v+" = "+p.Src(call.Fun.(*ast.SelectorExpr).X)+"."+strings.Replace(name, "Compile", "MustCompile", 1)+"("+p.Src(call.Args[0])+")"),
+		edit.Declare(p.Func, "var "+v+" = "+p.Src(call.Fun.(*ast.SelectorExpr).X)+"."+strings.Replace(name, "Compile", "MustCompile", 1)+"("+edit.Outer(p.Func, call.Args[0])+")"),
 		edit.New(assign.Pos(), edit.NextLine(p.Func, assign), ""),
 	}
 	if !code.IsBlank(assign.Lhs[1]) {
@@ -185,7 +185,7 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 		}
 		v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "RE")
 		pkg := p.Src(call.Fun.(*ast.SelectorExpr).X)
-		edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+p.Src(call.Args[0])+")")}
+		edits := []edit.Edit{edit.Declare(p.Func, "var "+v+" = "+pkg+".MustCompile("+edit.Outer(p.Func, call.Args[0])+")")}
 		if not, check := condition(p, assign); check != nil {
 			edits = append(edits, edit.New(check.Init.Pos(), call.Args[1].Pos(), not+v+"."+name+"("), edit.New(call.End(), check.Cond.End(), ""))
 		} else {

@@ -100,8 +100,10 @@ var sameEachRound = &advise.Rule{
 					made = fmt.Sprintf("var %s %s\nif %s {\n%s = %s\n}\n", name, types.TypeString(p.TypeOf(call), p.Qualifier()), guard, name, src)
 					f.Risk = "none"
 				}
-				var edits []edit.Edit
-				edits = append(edits, edit.Before(loop, made))
+				if v := declaredBy(p, call); v != nil && v.Name() == name && guard == "" {
+					made = name + " := " + src + edit.Comment(p.Func, p.Parent(call)) + "\n"
+				}
+				edits := []edit.Edit{edit.Before(loop, made)}
 				for _, one := range same {
 					if v := declaredBy(p, one); v != nil && v.Name() == name {
 						st := p.Parent(one)

@@ -87,7 +87,7 @@ func onlyInBranch(p *advise.Pass, list []ast.Stmt, st ast.Stmt) {
 		f.NoFix = missing.MayBeOther.Of(p.Src(value))
 	case p.Worth(c):
 		end := edit.NextLine(p.Func, st)
-		text := string(p.File.Text[p.File.Tok.Offset(st.Pos()):p.File.Tok.Offset(st.End())])
+		text := p.Src(st) + edit.Comment(p.Func, st)
 		f.Fixes = p.Fix(report.Mechanical, "make it behind the check", edit.New(st.Pos(), end, ""), edit.New(check.Body.Lbrace+1, check.Body.Lbrace+1, "\n"+text))
 	}
 	if f.Fixes != nil || !p.Told(p.Line(st.Pos()), p.Line(st.End())) {

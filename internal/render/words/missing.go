@@ -32,6 +32,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.NewerFile:      "the file is newer than the profile",
 		missing.DoesNotApply:   "hone's patch does not apply to this code",
 		missing.DoesNotCompile: "hone's patch does not compile here",
+		missing.OtherMeaning:   "%s is declared twice, and the patch would use the other one",
 		missing.SeveralFiles:   "the patch would change several files",
 		missing.AnotherFile:    "%s is in another file",
 		missing.OlderGo:        "go.mod is for a Go before 1.%s, which introduced %s",

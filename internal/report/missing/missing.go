@@ -18,6 +18,7 @@ const (
 	NewerFile      Fact = "newer-file"
 	DoesNotApply   Fact = "does-not-apply"
 	DoesNotCompile Fact = "does-not-compile"
+	OtherMeaning   Fact = "other-meaning"
 	SeveralFiles   Fact = "several-files"
 	AnotherFile    Fact = "another-file"
 	OlderGo        Fact = "older-go"

@@ -65,8 +65,11 @@ func (f *Func) Info() *types.Info { return f.Pkg.TypesInfo }
 func (f *Func) Line(at token.Pos) int { return f.File.Tok.Line(at) }
 
 // Src returns the text of a node.
-func (f *Func) Src(n ast.Node) string {
-	return string(f.File.Text[f.File.Tok.Offset(n.Pos()):f.File.Tok.Offset(n.End())])
+func (f *Func) Src(n ast.Node) string { return f.Between(n.Pos(), n.End()) }
+
+// Between returns the text from one place to another.
+func (f *Func) Between(from, to token.Pos) string {
+	return string(f.File.Text[f.File.Tok.Offset(from):f.File.Tok.Offset(to)])
 }
 
 // ProfileName returns the name that profiles have for a function.
@@ -98,9 +101,13 @@ func (f *Func) ProfileName(fn *types.Func) string {
 	return pkg + "." + name + "." + fn.Name()
 }
 
-// Callee returns the function or method that is called, or nil for what is only known at run time.
+// Callee returns the function or method that is called, or nil for what is only known at run time. A function of another package is one that is named
+// with it, and a method one that is named behind its receiver, so that patches can use both.
 func (f *Func) Callee(call *ast.CallExpr) *types.Func {
-	fn, _ := typeutil.Callee(f.Info(), call).(*types.Func)
+	fn, ok := typeutil.Callee(f.Info(), call).(*types.Func)
+	if _, selected := call.Fun.(*ast.SelectorExpr); !ok || !selected && (fn.Pkg() != f.Pkg.Types || fn.Signature().Recv() != nil) {
+		return nil
+	}
 	return fn
 }
 

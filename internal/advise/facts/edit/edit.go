@@ -47,19 +47,23 @@ func DeclareShared(f *code.Func, base, comment, text string) (name string, edits
 	return name, []Edit{Declare(f, fmt.Sprintf(comment, name)+"\n"+fmt.Sprintf(text, name))}
 }
 
-// NextLine returns where the line behind a node begins, or the end of the node when something follows it on its line.
+// NextLine returns where the line behind a node begins, and behind a comment there, or the end of the node when something else follows it on its line.
 func NextLine(f *code.Func, n ast.Node) token.Pos {
-	at := f.File.Tok.Offset(n.End())
-	for i := at; i < len(f.File.Text); i++ {
-		switch f.File.Text[i] {
-		case '\n':
-			return f.File.Tok.Pos(i + 1)
-		case ' ', '\t', '\r', ';':
-		default:
-			return n.End()
-		}
+	rest := f.Between(n.End(), f.File.AST.FileEnd)
+	line, _, more := strings.Cut(rest, "\n")
+	if trimmed := strings.Trim(line, " \t\r;"); !more || trimmed != "" && !strings.HasPrefix(trimmed, "//") {
+		return n.End()
 	}
-	return n.End()
+	return n.End() + token.Pos(len(line)+1)
+}
+
+// Comment returns the comment behind a node on its line, with a space before it, or "".
+func Comment(f *code.Func, n ast.Node) string {
+	line, _, _ := strings.Cut(f.Between(n.End(), f.File.AST.FileEnd), "\n")
+	if line = strings.TrimSpace(line); strings.HasPrefix(line, "//") {
+		return " " + line
+	}
+	return ""
 }
 
 // Behind is an edit that puts a line behind that of a statement, and behind a comment there.

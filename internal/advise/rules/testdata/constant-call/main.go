@@ -117,6 +117,36 @@ func count() string { counted++; return strings.Repeat("x", 3) } // cost: string
 
 var title = strings.ToUpper("title") // cost: strings.ToUpper
 
+const sizes = "a,b"
+
+// The constant is not the one of the package that has the same name.
+func shadowed() string {
+	const sizes = "c,d"
+	s := strings.ToUpper(sizes) // cost: strings.ToUpper; want
+	return s
+}
+
+// What is counted up is not the same in the next call.
+func columns() int {
+	n := strings.Count(sizes, ",") // cost: strings.Count; want
+	n++
+	return n
+}
+
+func countdown() (n int) {
+	for k := strings.Count(sizes, ","); k > 0; k-- { // cost: strings.Count; want
+		n++
+	}
+	return n
+}
+
+func resized() string {
+	c := defaults() // cost: main.defaults runtime.newobject
+	c.size++
+	return c.names[0] + strconv.Itoa(c.size)
+}
+
 func main() {
+	fmt.Println(shadowed(), columns(), columns(), countdown(), countdown(), resized(), resized())
 	fmt.Println(line("a"), header("b"), indent(2, "c"), run("d"), run("e"), match("x"), match("x"), grown(), grown(), sized(7), sized(8), renamed("n"), renamed("m"), same(), check("a"), check("b"), raised(1), raised(1), highest(), count(), title, counted)
 }

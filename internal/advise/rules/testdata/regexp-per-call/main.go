@@ -86,7 +86,22 @@ func good(s string) bool {
 	return once.MatchString(s) // cost: regexp.(*Regexp).MatchString regexp.(*Regexp).doExecute
 }
 
+const pattern = "^[a-z]+$"
+
+// The constant is not the one of the package that has the same name.
+func isNumber(s string) bool {
+	const pattern = "^[0-9]+$"
+	return regexp.MustCompile(pattern).MatchString(s) // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+}
+
+func isNumberToo(s string) bool {
+	const pattern = `^[0-9]+$`
+	ok, _ := regexp.MatchString(pattern, s) // cost: regexp.MatchString regexp.Compile regexp.compile; want
+	return ok && pattern != ""
+}
+
 func main() {
+	fmt.Println(isNumber("a"), isNumber("1"), isNumberToo("a"), isNumberToo("1"), pattern)
 	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold", "no", "used"} {
 		fmt.Println(no(s))
 		fmt.Println(named(s), taken(s), changed(s))
