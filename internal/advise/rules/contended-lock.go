@@ -205,7 +205,60 @@ func contended(fn *code.Func, m types.Object, list []*region) {
 		f.Advice = "hold it for a shorter time, or have several, each for a part of the data, picked by a hash of the key"
 		f.NoFix = missing.PartWithout.Of(m.Name())
 	}
+	if line, part, all := busiest(worst); line != nil && len(f.Fixes) == 0 {
+		f.Claim += fmt.Sprintf("; of the %s of CPU time that %s takes while it holds it, %s go into line %d: %s", amount.Format(all, "nanoseconds", amount.Auto), q.Decl.Name.Name,
+			amount.Format(part, "nanoseconds", amount.Auto), q.Line(line.Pos()), firstLine(q.Src(line)))
+		if call, calls := busyCall(line); calls && len(work)+len(waits) == 0 {
+			f.Advice = fmt.Sprintf("call %s before Lock or after Unlock, if it needs nothing that the mutex guards; if it makes an entry that others may ask for at the same time, let only those wait (golang.org/x/sync/singleflight)", q.Src(call.Fun))
+		}
+	}
 	q.Report(worst.lock, sum, f)
+}
+
+// busiest returns the statement that takes most of the CPU time between Lock and Unlock, if one does, how much, and how much all take.
+func busiest(r *region) (most ast.Stmt, part, all int64) {
+	seen := map[int]bool{}
+	for _, st := range r.body {
+		ast.Inspect(st, func(n ast.Node) bool {
+			s, ok := n.(ast.Stmt)
+			if _, isLit := n.(*ast.FuncLit); isLit {
+				return false
+			}
+			if at := r.p.Line; ok && r.p.Statement(s) == s && !seen[at(s.Pos())] && r.p.Lines[at(s.Pos())] != nil {
+				seen[at(s.Pos())] = true
+				c := r.p.Lines[at(s.Pos())].Cum
+				all += c[cost.CPU]
+				if c[cost.CPU] > part && r.p.Costs.Surely(&c, cost.CPU) > 0 {
+					most, part = s, c[cost.CPU]
+				}
+			}
+			return true
+		})
+	}
+	if part < all/2 || part == 0 {
+		return nil, 0, 0
+	}
+	return most, part, all
+}
+
+// busyCall returns the only call of a statement.
+func busyCall(st ast.Stmt) (call *ast.CallExpr, only bool) {
+	ast.Inspect(st, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			call, only = c, call == nil
+		}
+		return true
+	})
+	return call, only
+}
+
+// firstLine returns a statement as far as it stands on one line.
+func firstLine(text string) string {
+	line, _, more := strings.Cut(text, "\n")
+	if more {
+		line += " …"
+	}
+	return line
 }
 
 // waited says how long a function waited for a mutex, and where if it locks it in several places, and how long it let others wait. It is
