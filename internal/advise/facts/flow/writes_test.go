@@ -1,18 +1,11 @@
 package flow_test
 
 import (
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/go/packages"
-
-	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/code/codetest"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 )
 
@@ -52,8 +45,9 @@ func TestWrites(t *testing.T) {
 		{"s := n; _ = s", "s"},
 		{"_ = n + list[0] + m[1] + v.n + room[1]", ""},
 	} {
-		f := load(t, "package a\ntype t struct { n int }\nfunc (x *t) inc() { }\ntype T struct { n int; p *t; t t }\nfunc (x *T) inc() { }\nfunc (x T) get() { }\nvar outside int\n"+
-			"func f(n int, list []int, m map[int]int, room [4]int, v T, p *T, q *int) {\n"+tt.code+"\n}")
+		all := codetest.Funcs(t, "package a\ntype t struct { n int }\nfunc (x *t) inc() { }\ntype T struct { n int; p *t; t t }\nfunc (x *T) inc() { }\nfunc (x T) get() { }\nvar outside int\n"+
+			"func f(n int, list []int, m map[int]int, room [4]int, v T, p *T, q *int) {\n"+tt.code+"\n}", nil)
+		f := all[len(all)-1]
 		var got []string
 		flow.Writes(f, f.Decl.Body, func(w flow.Write) bool {
 			if w.Root == nil { // of a blank
@@ -79,22 +73,4 @@ func TestWrites(t *testing.T) {
 			t.Errorf("%s writes to %v, want %v", tt.code, got, want)
 		}
 	}
-}
-
-// load checks the types of a package of one file, and returns its last function.
-func load(t *testing.T, src string) *code.Func {
-	t.Helper()
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "a.go", src, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
-	pkg, err := (&types.Config{Importer: importer.Default()}).Check("example.com/a", set, []*ast.File{file}, info)
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, src)
-	}
-	decl, _ := file.Decls[len(file.Decls)-1].(*ast.FuncDecl)
-	f := &code.File{Path: "a.go", Text: []byte(src), AST: file, Tok: set.File(file.FileStart)}
-	return &code.Func{Pkg: &code.Package{Package: &packages.Package{Name: "a", Types: pkg, TypesInfo: info}, Files: map[string]*code.File{"a.go": f}}, File: f, Decl: decl}
 }

@@ -2,53 +2,14 @@ package steady_test
 
 import (
 	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
 	"go/types"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/go/packages"
-
-	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/code/codetest"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/advise/facts/steady"
 )
-
-// load checks the types of a package of one file, which lies in a folder with others, and returns its first function.
-func load(t *testing.T, src string, others map[string]string) *code.Func {
-	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.go")
-	for name, text := range others {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, path, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
-	conf := types.Config{Importer: importer.ForCompiler(set, "source", nil)}
-	pkg, err := conf.Check("example.com/a", set, []*ast.File{file}, info)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &code.File{Path: path, Text: []byte(src), AST: file, Tok: set.File(file.FileStart)}
-	p := &code.Package{Package: &packages.Package{Name: pkg.Name(), Types: pkg, TypesInfo: info}, Files: map[string]*code.File{path: f}}
-	for _, d := range file.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok {
-			return &code.Func{Pkg: p, File: f, Decl: fn}
-		}
-	}
-	t.Fatal("no function")
-	return nil
-}
 
 // What other packages may set, and what files write to that were not loaded, is not steady.
 func TestWrittenFromOutside(t *testing.T) {
@@ -76,7 +37,7 @@ func TestWrittenFromOutside(t *testing.T) {
 		"values of one call":               {"package a\nvar v, w = g()\nfunc f() int { return v }\nfunc g() (int, int) { return 1, 2 }", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := load(t, tt.src, tt.others)
+			f := codetest.Funcs(t, tt.src, tt.others)[0]
 			v := f.Pkg.Types.Scope().Lookup("v")
 			if v == nil {
 				v = f.Pkg.Types.Scope().Lookup("V")
@@ -105,13 +66,13 @@ func TestField(t *testing.T) {
 		"func() { (*x).n = 1 }()": false,
 		"c := make(chan int, 1); select { case x.n = <-c: default: }": false,
 	} {
-		f := load(t, begin+body+"\n}\n", nil)
+		f := codetest.Funcs(t, begin+body+"\n}\n", nil)[0]
 		field := f.Pkg.Types.Scope().Lookup("s").Type().Underlying().(*types.Struct).Field(0)
 		if got := steady.Field(f, field); got != want {
 			t.Errorf("%s: steady: %v; want %v", body, got, want)
 		}
 	}
-	f := load(t, begin+"x.t.set(`b`)\nx.a[0] = 1\n}\n", nil)
+	f := codetest.Funcs(t, begin+"x.t.set(`b`)\nx.a[0] = 1\n}\n", nil)[0]
 	st := f.Pkg.Types.Scope().Lookup("s").Type().Underlying().(*types.Struct)
 	if steady.Field(f, st.Field(1)) || steady.Field(f, st.Field(2)) || !steady.Field(f, st.Field(0)) {
 		t.Error("a method with a pointer sets a field, and an assignment an element of one, but not the third")
@@ -127,7 +88,7 @@ func TestEmptyPool(t *testing.T) {
 		"p := &pool; p.New = nil":                                     false,
 		"pool = sync.Pool{New: func() any { return 1 }}":              false,
 	} {
-		f := load(t, begin+strings.ReplaceAll(body, "; ", "\n")+"\n}\n", nil)
+		f := codetest.Funcs(t, begin+strings.ReplaceAll(body, "; ", "\n")+"\n}\n", nil)[0]
 		var e ast.Expr
 		ast.Inspect(f.Decl, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok && id.Name == "pool" {
