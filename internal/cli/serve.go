@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -88,7 +87,7 @@ func serveCommand(sys *System) *cobra.Command {
 	data := cmd.Flags().String("data", usualData, "keep the profiles in `DIR`")
 	listen := cmd.Flags().String("listen", strings.TrimPrefix(source.UsualStore, "http://"), "listen on `HOST:PORT`")
 	config := cmd.Flags().String("config", "", "scrape the targets in `FILE`")
-	hosts := cmd.Flags().StringSlice("host", nil, "answer only requests for these host `NAME`s (default: any, if there are tokens)")
+	hosts := hostFlag(cmd.Flags(), "answer only requests for these host `NAME`s (default: any, if there are tokens)")
 	cert := cmd.Flags().String("tls-cert", "", "serve HTTPS with the certificate in `FILE`")
 	key := cmd.Flags().String("tls-key", "", "private key of the certificate, in `FILE`")
 	database := cmd.Flags().String("store", "", "keep profiles in ClickHouse, at `URL`: clickhouse://USER:PASSWORD@HOST:8123/DATABASE")
@@ -108,10 +107,8 @@ func serveCommand(sys *System) *cobra.Command {
 		if (*cert == "") != (*key == "") {
 			return usagef("", "--tls-cert and --tls-key go together")
 		}
-		for _, name := range *hosts {
-			if !isHostName(name) {
-				return usagef("give the name without a scheme and a port, as in --host hone.example.com", "--host %s is not the name of a host", quoted(name))
-			}
+		if err := checkHosts(*hosts); err != nil {
+			return err
 		}
 		if *demo && *database != "" {
 			return usagef("", "--demo keeps its profiles in a folder: it cannot be used with --store")
@@ -510,13 +507,3 @@ func (f *sizeFlag) Set(text string) error {
 
 func (f *sizeFlag) String() string { return "" }
 func (f *sizeFlag) Type() string   { return "SIZE" }
-
-// isHostName reports whether s is a host name or address without a port, as in a Host header.
-func isHostName(s string) bool {
-	if _, err := netip.ParseAddr(s); err == nil {
-		return true
-	}
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r == '-' || r == '.' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
-	})
-}

@@ -48,6 +48,7 @@ computes them after the page is first shown.`,
 	queryFlags(cmd.Flags(), &q, slices.DeleteFunc(flame.Uses.List(), func(k string) bool { return k == "limit" || k == "min" }))
 	listen := cmd.Flags().String("listen", "", "listen on `HOST:PORT` (default: a free port of this machine)")
 	remote := cmd.Flags().Bool("remote", false, "allow connections from other machines")
+	hosts := hostFlag(cmd.Flags(), "answer only requests for these host `NAME`s, which browsers use to reach hone (default: the address of --listen)")
 	noBrowser := cmd.Flags().Bool("no-browser", false, "print the address; do not open a browser")
 	module := cmd.Flags().String("source", "", "find the source of the profiled module in `DIR`, for findings")
 	o := sourceFlags(cmd)
@@ -64,16 +65,23 @@ computes them after the page is first shown.`,
 		if err != nil {
 			return err
 		}
-		l, err := web.Listen(*listen, *remote)
+		if err := checkHosts(*hosts); err != nil {
+			return err
+		}
+		l, err := web.Listen(*listen, *remote, *hosts...)
 		if err != nil {
 			next := "without --listen, hone uses a free port of this machine"
-			if remote := (*web.RemoteError)(nil); errors.As(err, &remote) {
+			remote, nameless := (*web.RemoteError)(nil), (*web.NamelessError)(nil)
+			switch {
+			case errors.As(err, &nameless):
+				next = "--host NAME says it, as in --host localhost for a published port of a container, or --host build.example.com"
+			case errors.As(err, &remote):
 				next += "; --remote allows other machines"
 			}
 			return usagef(next, "%w", err)
 		}
 		defer l.Close()
-		opt := web.Options{Version: version(), Hosts: web.HostsOf(l), Advise: dir, Source: *module, By: flagSpeller{}}
+		opt := web.Options{Version: version(), Hosts: web.HostsOf(l, *hosts...), Advise: dir, Source: *module, By: flagSpeller{}}
 		opt.Takes = !*remote // with --remote, files from other machines would use the memory of this one
 		if dir, err := os.UserConfigDir(); err == nil && !*remote {
 			opt.Saved = filepath.Join(dir, "hone", "views.json")
@@ -96,6 +104,7 @@ computes them after the page is first shown.`,
 			fmt.Fprintln(sys.Out, url)
 			_, port, _ := net.SplitHostPort(l.Addr().String())
 			switch far := sys.Env("SSH_CONNECTION") != ""; {
+			case far && *remote: // its address is for browsers on other machines
 			case far:
 				note(sys, "on your own machine, first run: ssh -L %s:%s THIS-MACHINE", port, l.Addr())
 			case !*noBrowser && width(sys.Out) > 0:

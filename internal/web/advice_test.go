@@ -158,7 +158,7 @@ func TestAdvise(t *testing.T) {
 	}
 
 	rec.Sources = recording.Either(rec.Sources, nowhere{})
-	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}, Advise: module, Source: "../shop"})
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost"}, Advise: module, Source: "../shop"})
 	defer s.adviser.close()
 	times := 0
 	find := s.adviser.find
@@ -209,7 +209,7 @@ func TestAdvise(t *testing.T) {
 // TestAdviseStopped holds that a page is told how far looking for findings is, and that it can be stopped and begun again.
 func TestAdviseStopped(t *testing.T) {
 	rec, module := Shop(t)
-	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}, Advise: module})
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost"}, Advise: module})
 	defer s.adviser.close()
 	begun := make(chan bool, 1)
 	s.adviser.find = func(ctx context.Context, rec *recording.Recording, say func(advise.Progress)) (*report.Advice, error) {
@@ -248,7 +248,7 @@ func TestAdviseStopped(t *testing.T) {
 // Who waits is told at once that looking was stopped, also while something is under way that cannot be stopped. Looking again begins after that.
 func TestAdviseStoppedAtOnce(t *testing.T) {
 	rec, module := Shop(t)
-	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}, Advise: module})
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost"}, Advise: module})
 	defer s.adviser.close()
 	begun, let := make(chan bool, 2), make(chan bool)
 	var running atomic.Int32
@@ -289,14 +289,14 @@ func TestAdviseWithout(t *testing.T) {
 	if err := os.Remove(filepath.Join(module, "shop.go")); err != nil {
 		t.Fatal(err)
 	}
-	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}, Advise: t.TempDir()})
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost"}, Advise: t.TempDir()})
 	defer s.adviser.close()
 	var found report.Advice
 	answered(t, get(s, s.Handler(), "/api/advise"), &found)
 	if len(found.Findings) != 0 || !strings.Contains(found.Notes.String(), "source=DIR") {
 		t.Errorf("found %+v, and said %q", found.Findings, found.Notes)
 	}
-	s = New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}})
+	s = New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost"}})
 	if w := get(s, s.Handler(), "/api/advise"); w.Code != 404 {
 		t.Errorf("a server that does not advise answers %d %s", w.Code, w.Body)
 	}

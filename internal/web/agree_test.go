@@ -57,7 +57,7 @@ func TestNumbersAgree(t *testing.T) {
 
 func agree(t *testing.T, p *profile.Profile, steps string) {
 	in := []*recording.Recording{{Ref: "p", Profile: p, Sources: blank(make([]string, 500_000))}}
-	s := New(in, Options{Hosts: []string{"localhost:1234"}})
+	s := New(in, Options{Hosts: []string{"localhost"}})
 	h := s.Handler()
 	u, err := url.Parse("/top?limit=5" + steps)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestAhead(t *testing.T) {
 		{"it is being done", func(s *Server) { s.opening.Lock() }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := New([]*recording.Recording{{Ref: "cpu.pprof", Profile: p}}, Options{Hosts: []string{"localhost:1234"}})
+			s := New([]*recording.Recording{{Ref: "cpu.pprof", Profile: p}}, Options{Hosts: []string{"localhost"}})
 			s.idle.Stop() // it is asked for here
 			s.turns = make(chan struct{}, 1)
 			q := query.Query{Metric: "cpu"}
@@ -97,7 +97,7 @@ func aheadOf(t *testing.T) (*Server, http.Handler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New([]*recording.Recording{{Ref: "cpu.pprof", Profile: p}}, Options{Hosts: []string{"localhost:1234"}})
+	s := New([]*recording.Recording{{Ref: "cpu.pprof", Profile: p}}, Options{Hosts: []string{"localhost"}})
 	s.idle.Stop()
 	s.idle = time.NewTimer(time.Hour) // it is asked for here
 	return s, s.Handler()

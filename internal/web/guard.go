@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/fleet/token"
 )
 
 // policy allows a page to load only from this server, and to run no inline scripts.
@@ -18,7 +20,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // profiles and sources.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return policed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !slices.Contains(s.opt.Hosts, r.Host) {
+		if !token.Named(r.Host, s.opt.Hosts) {
 			refuse(w, "this server does not have the name "+r.Host)
 			return
 		}

@@ -85,7 +85,7 @@ func reopened(t *testing.T, dir string, m *recording.Manifest) *recording.Record
 
 // TestRecording checks that pages reach every part of a recording: by metric, and by time.
 func TestRecording(t *testing.T) {
-	s := New([]*recording.Recording{recorded(t)}, Options{Version: "test", Hosts: []string{"localhost:1234"}})
+	s := New([]*recording.Recording{recorded(t)}, Options{Version: "test", Hosts: []string{"localhost"}})
 	h := s.Handler()
 	var there session
 	answered(t, get(s, h, "/api/session"), &there)
@@ -150,7 +150,7 @@ func TestFlameTreeIsOfItsPart(t *testing.T) {
 		putProfile(t, dir, recording.CPU, from, from+time.Second, cpu, "main.work", 1, 10)
 	}
 	rec := reopened(t, dir, &recording.Manifest{Format: recording.Format, How: recording.Built})
-	s := New([]*recording.Recording{rec}, Options{Version: "test", Hosts: []string{"localhost:1234"}})
+	s := New([]*recording.Recording{rec}, Options{Version: "test", Hosts: []string{"localhost"}})
 	s.idle.Stop()
 	h := s.Handler()
 	first := func(path string) string {
@@ -195,7 +195,7 @@ func TestMetricsOfProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New([]*recording.Recording{{Ref: "heap.pprof", Profile: p}}, Options{Hosts: []string{"localhost:1234"}})
+	s := New([]*recording.Recording{{Ref: "heap.pprof", Profile: p}}, Options{Hosts: []string{"localhost"}})
 	var there session
 	answered(t, get(s, s.Handler(), "/api/session"), &there)
 	want := []sessionMetric{

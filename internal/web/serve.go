@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,18 @@ func (e *RemoteError) Error() string {
 	return "listening at " + e.Addr + ": other machines could reach that"
 }
 
-// Listen opens a socket at an address, on a free port of this machine if addr is "". Other machines can reach it only
-// if remote is true: without it, the error for their addresses is a *RemoteError.
-func Listen(addr string, remote bool) (net.Listener, error) {
+// A NamelessError says that a server at an address would not know its own name. All addresses of this machine are no name.
+type NamelessError struct{ Addr string }
+
+func (e *NamelessError) Error() string {
+	return "listening at " + cmp.Or(e.Addr, "all addresses") + ": by which name do browsers reach that?"
+}
+
+// Listen opens a socket at an address, on a free port if addr is "". Other machines can reach it only if remote is true: without it, the error
+// for their addresses is a *RemoteError. Without a host, addr is about this machine alone; if remote is true, about all of its addresses.
+//
+// names are the names of the server, see HostsOf. A server at all addresses needs one: without it, the error is a *NamelessError.
+func Listen(addr string, remote bool, names ...string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if addr == "" {
 		host, port, err = "", "0", nil
@@ -28,7 +38,7 @@ func Listen(addr string, remote bool) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening at %s: %w", addr, err)
 	}
-	if host == "" || host == "localhost" {
+	if host == "" && !remote || host == "localhost" {
 		host = "127.0.0.1"
 	}
 	ip := net.ParseIP(host)
@@ -36,8 +46,8 @@ func Listen(addr string, remote bool) (net.Listener, error) {
 	case ip != nil && ip.IsLoopback():
 	case !remote:
 		return nil, &RemoteError{addr}
-	case ip != nil && ip.IsUnspecified():
-		return nil, fmt.Errorf("listening at %s: give the address at which other machines reach this one", addr)
+	case len(names) == 0 && (host == "" || ip != nil && ip.IsUnspecified()):
+		return nil, &NamelessError{addr}
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
@@ -46,16 +56,14 @@ func Listen(addr string, remote bool) (net.Listener, error) {
 	return l, nil
 }
 
-// HostsOf returns the host names of a server at l.
-func HostsOf(l net.Listener) []string {
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	hosts := []string{l.Addr().String()}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
-		for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
-			hosts = append(hosts, net.JoinHostPort(name, port))
-		}
+// HostsOf returns the names of a server at l, without ports: those that the user gave, or its address. Every server also has the names of
+// this machine, such as localhost, which only this machine can mean.
+func HostsOf(l net.Listener, names ...string) []string {
+	if len(names) > 0 {
+		return names
 	}
-	return hosts
+	host, _, _ := net.SplitHostPort(l.Addr().String())
+	return []string{host}
 }
 
 // Serve answers requests at l until ctx ends.

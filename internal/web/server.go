@@ -31,7 +31,7 @@ import (
 // Options tune a Server. The zero Options allow only requests with the token.
 type Options struct {
 	Version string
-	Hosts   []string // allowed Host headers
+	Hosts   []string // its names, without ports; see HostsOf
 	Base    string   // default base
 
 	Advise string       // folder in the module to search for findings; "" means no search
@@ -189,7 +189,12 @@ func (s *Server) URL(l net.Listener, page string) string {
 	if strings.Contains(page, "?") {
 		sep = "&"
 	}
-	return "http://" + l.Addr().String() + page + sep + "token=" + s.token
+	at := l.Addr().String()
+	if len(s.opt.Hosts) > 0 {
+		_, port, _ := net.SplitHostPort(at)
+		at = net.JoinHostPort(s.opt.Hosts[0], port)
+	}
+	return "http://" + at + page + sep + "token=" + s.token
 }
 
 // pages are the paths of the page.

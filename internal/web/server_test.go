@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -33,7 +34,7 @@ func serverOf(t *testing.T, folded ...string) (*Server, http.Handler) {
 		}
 		in = append(in, &recording.Recording{Ref: fmt.Sprintf("%d.folded", i), Profile: p})
 	}
-	s := New(in, Options{Version: "test", Hosts: []string{"localhost:1234"}})
+	s := New(in, Options{Version: "test", Hosts: []string{"localhost"}})
 	return s, s.Handler()
 }
 
@@ -305,7 +306,7 @@ func TestDownloadForTicket(t *testing.T) {
 
 // Commands in a ticket are those of a terminal.
 func TestDownloadedCommands(t *testing.T) {
-	s := New([]*recording.Recording{Leaky(t)}, Options{Version: "test", Hosts: []string{"localhost:1234"}, By: terminal{}})
+	s := New([]*recording.Recording{Leaky(t)}, Options{Version: "test", Hosts: []string{"localhost"}, By: terminal{}})
 	got := get(s, s.Handler(), "/download/markdown?view=mem").Body.String()
 	if !strings.Contains(got, "$ top ") {
 		t.Errorf("the file has no command for a terminal: %s", got[max(0, len(got)-300):])
@@ -482,14 +483,48 @@ func TestListen(t *testing.T) {
 			t.Errorf("Listen(%q): %v", addr, err)
 			continue
 		}
-		if !strings.HasPrefix(l.Addr().String(), "127.0.0.1:") || len(HostsOf(l)) < 3 {
+		if !strings.HasPrefix(l.Addr().String(), "127.0.0.1:") || !slices.Equal(HostsOf(l), []string{"127.0.0.1"}) {
 			t.Errorf("Listen(%q) is at %v, by the names %v", addr, l.Addr(), HostsOf(l))
 		}
 		l.Close()
 	}
-	if l, err := Listen("0.0.0.0:0", true); err == nil {
+	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0", ""} {
+		var nameless *NamelessError
+		if l, err := Listen(addr, true); !errors.As(err, &nameless) {
+			t.Errorf("Listen(%q) for other machines, without a name: %v, %v", addr, l, err)
+		}
+	}
+}
+
+// A server at all addresses, as in a container with a published port, prints and knows the name by which browsers reach it. It knows no other, but for
+// those of this machine.
+func TestListenEverywhere(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", ":0", ""} {
+		const name = "build.example.com"
+		l, err := Listen(addr, true, name)
+		if err != nil {
+			t.Errorf("Listen(%q): %v", addr, err)
+			continue
+		}
 		l.Close()
-		t.Error("all addresses: no error")
+		if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsUnspecified() {
+			t.Errorf("Listen(%q) is at %v", addr, ip)
+		}
+		s, _ := serverOf(t, "main;work 3\n")
+		s.opt.Hosts = HostsOf(l, name)
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		if got, want := s.URL(l, "/flame"), "http://"+name+":"+port+"/flame?token="; !strings.HasPrefix(got, want) {
+			t.Errorf("Listen(%q): the page is at %s, want %s", addr, got, want)
+		}
+		for host, want := range map[string]int{
+			name + ":" + port: 200, "Build.Example.COM:" + port: 200, name + ":9000": 200, "localhost:9000": 200, "[::1]:9000": 200,
+			"evil.example:" + port: 403, "0.0.0.0:" + port: 403, "x." + name + ":" + port: 403, "192.0.2.7:" + port: 403, "localhost.evil.example": 403,
+		} {
+			w := get(s, s.Handler(), "/api/top?token="+s.token, func(r *http.Request) { r.Host = host })
+			if w.Code != want {
+				t.Errorf("Listen(%q): the host %s gets %d, want %d: %s", addr, host, w.Code, want, w.Body)
+			}
+		}
 	}
 }
 
@@ -506,7 +541,7 @@ func TestLater(t *testing.T) {
 		{"cannot be read", func(s *Server) { s.Fail(errors.New("cpu.pprof: no profile")) }, 503, "cpu.pprof: no profile"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := Later(Options{Version: "test", Hosts: []string{"localhost:1234"}})
+			s := Later(Options{Version: "test", Hosts: []string{"localhost"}})
 			h := s.Handler()
 			// Pages are there, and what they wait for can be given up.
 			if w := get(s, h, "/flame"); w.Code != 200 || strings.Contains(w.Body.String(), "hone-session") {

@@ -34,7 +34,7 @@ const binary = "application/octet-stream"
 // A file that a page sends is open beside the others: a profile, a recording, an execution trace. It keeps its name, and gets another one
 // where that is taken.
 func TestTake(t *testing.T) {
-	s := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost:1234"}, Takes: true})
+	s := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost"}, Takes: true})
 	h := s.Handler()
 	packed := get(s, h, "/download/hone")
 	if packed.Code != http.StatusOK || !strings.Contains(packed.Header().Get("Content-Disposition"), `"run.hone"`) {
@@ -97,7 +97,7 @@ func TestTakeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New([]*recording.Recording{{Ref: "cpu.folded", Profile: p}}, Options{Hosts: []string{"localhost:1234"}, Takes: true})
+	s := New([]*recording.Recording{{Ref: "cpu.folded", Profile: p}}, Options{Hosts: []string{"localhost"}, Takes: true})
 	for i, f := range []struct {
 		name, text string
 		want       taking
@@ -131,7 +131,7 @@ func escape(s string) string {
 
 // What is no profile, is too large, comes from another page or is not wanted at all is refused.
 func TestTakeRefuses(t *testing.T) {
-	s := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost:1234"}, Takes: true})
+	s := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost"}, Takes: true})
 	for _, f := range []struct {
 		contentType string
 		body        []byte
@@ -157,7 +157,7 @@ func TestTakeRefuses(t *testing.T) {
 	if s.Handler().ServeHTTP(w, r); w.Code != http.StatusForbidden {
 		t.Errorf("without the token: %d", w.Code)
 	}
-	other := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost:1234"}})
+	other := New([]*recording.Recording{Measured(t)}, Options{Hosts: []string{"localhost"}})
 	if w := sent(other, "POST", "/api/open?name=x", binary, []byte("main.main 1\n")); w.Code != http.StatusNotFound {
 		t.Errorf("a server that takes no files: %d", w.Code)
 	}
@@ -169,7 +169,7 @@ func TestTakeRefuses(t *testing.T) {
 // Views are saved under a name, in a file that the next server reads.
 func TestSavedViews(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hone", "views.json")
-	opt := Options{Hosts: []string{"localhost:1234"}, Saved: file}
+	opt := Options{Hosts: []string{"localhost"}, Saved: file}
 	s := New([]*recording.Recording{Measured(t)}, opt)
 	save := func(body string) int {
 		return sent(s, "POST", "/api/saved", "application/json", []byte(body)).Code
@@ -238,7 +238,7 @@ func TestMarkdownForTicket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost:1234"}})
+	s := New([]*recording.Recording{rec}, Options{Hosts: []string{"localhost"}})
 	for _, view := range []string{"flame?min=0", "top?min=0&limit=all", "calltree?min=0"} {
 		name, query, _ := strings.Cut(view, "?")
 		w := get(s, s.Handler(), "/download/markdown?view="+name+"&"+query)

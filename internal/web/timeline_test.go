@@ -55,7 +55,7 @@ func MeasuredAnd(t *testing.T, more string) *recording.Recording {
 func TestTimeline(t *testing.T) {
 	bare := recorded(t)
 	bare.Ref = "bare.hone"
-	s := New([]*recording.Recording{Measured(t), bare}, Options{Hosts: []string{"localhost:1234"}})
+	s := New([]*recording.Recording{Measured(t), bare}, Options{Hosts: []string{"localhost"}})
 	h := s.Handler()
 	var there session
 	answered(t, get(s, h, "/api/session"), &there)

@@ -37,7 +37,7 @@ func (s *session) serve(l net.Listener, browser bool) error {
 		Sources: newFiles(s.cfg.sourcePath, s.cfg.trimPath),
 		Code:    (&source.Options{}).Code(s.recordings()...),
 	}
-	server := web.New([]*recording.Recording{rec}, web.Options{Version: "hone pprof", Hosts: web.HostsOf(l)})
+	server := web.New([]*recording.Recording{rec}, web.Options{Version: "hone pprof"})
 	url := server.URL(l, q.URL())
 	s.ui.Say("Serving web UI on " + url)
 	if browser {

@@ -115,8 +115,7 @@ func secretOf(r *http.Request) string {
 // with a foreign host name (DNS rebinding).
 func (g *Gate) checkPlace(r *http.Request, guarded bool) error {
 	host := hostOf(r.Host)
-	named := slices.ContainsFunc(g.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
-	if !named && (len(g.Hosts) > 0 || !guarded) && !isLocal(host) {
+	if (len(g.Hosts) > 0 || !guarded) && !Named(host, g.Hosts) {
 		return refuse(http.StatusForbidden, "this server does not have the name %s", profile.Shorten(host, 100))
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
@@ -133,6 +132,13 @@ func (g *Gate) checkPlace(r *http.Request, guarded bool) error {
 		return nil
 	}
 	return refuse(http.StatusForbidden, "this server answers only its own pages")
+}
+
+// Named reports whether a Host header names a server: it has one of the server's names, or certainly names this machine. The port does not
+// matter, since a published or forwarded port can have another number.
+func Named(header string, names []string) bool {
+	host := hostOf(header)
+	return isLocal(host) || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
 // isLink reports whether the user followed a link to a page, for example in an issue. The page with the link cannot read the answer.
