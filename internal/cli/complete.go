@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"flag"
 	"io"
 	"slices"
@@ -44,6 +45,20 @@ func addCompletion(root *cobra.Command) {
 					return err
 				}
 			}
+			if shell.Name() == "zsh" {
+				shell.RunE = func(cmd *cobra.Command, _ []string) error {
+					generate := root.GenZshCompletion
+					if bare, _ := cmd.Flags().GetBool("no-descriptions"); bare {
+						generate = root.GenZshCompletionNoDesc
+					}
+					var script bytes.Buffer
+					if err := generate(&script); err != nil {
+						return err
+					}
+					_, err := io.WriteString(cmd.OutOrStdout(), strings.Replace(script.String(), zshColon, zshBackslash+zshColon, 1))
+					return err
+				}
+			}
 		}
 	}
 }
@@ -56,6 +71,13 @@ If it is not installed already, you can install it via your OS's package manager
 `
 	bashFile  = "To load completions for every new session, execute once:\n"
 	bashStart = "To load completions for every new session, write that line into ~/.bashrc.\n\nWith the package bash-completion, you can write a file instead:\n"
+)
+
+// zshColon is where cobra's script escapes colons for _describe of zsh. zshBackslash does so for backslashes, which _describe takes away as well: regexps
+// have some.
+const (
+	zshColon     = "            comp=${comp//:/\\\\:}\n"
+	zshBackslash = "            comp=${comp//\\\\/\\\\\\\\}\n"
 )
 
 // bashWords replaces a function of cobra's script where the package bash-completion is missing: it sets words, the command line without the cuts that bash

@@ -157,20 +157,31 @@ func functionsOf(name, metric, typed string) []cobra.Completion {
 	var out []cobra.Completion
 	for _, row := range answer.(*report.Top).Rows {
 		// Users type the path of a package, or leave it out.
-		for _, name := range []string{row.Name, row.Name[strings.LastIndexByte(row.Name, '/')+1:], row.Name[strings.LastIndexByte(row.Name, '.')+1:]} {
-			if p := pattern(name); name != "" && strings.HasPrefix(p, typed) {
-				if !slices.Contains(out, p) {
-					out = append(out, p)
-				}
-				break
+		short := row.Name[strings.LastIndexByte(row.Name, '/')+1:]
+		names := []string{row.Name, short, short[max(strings.Index(short, "(*"), 0):], row.Name[strings.LastIndexByte(row.Name, '.')+1:]}
+		if i := slices.IndexFunc(names, func(name string) bool { return spelled(name, typed) != "" }); i >= 0 {
+			if p := spelled(names[i], typed); !slices.Contains(out, p) {
+				out = append(out, p)
 			}
 		}
 	}
 	return out
 }
 
-// pattern returns a regexp that matches a name, and looks like the name as far as possible: a dot also matches a dot.
-func pattern(name string) string { return strings.ReplaceAll(regexp.QuoteMeta(name), `\.`, ".") }
+// spelled returns a way to write a name that continues what was typed, or "": as Go prints it, or as a regexp. A dot also matches a dot.
+func spelled(name, typed string) string {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(name), `\.`, ".")
+	rx, err := regexp.Compile(query.Pattern(name))
+	switch {
+	case name == "":
+		return ""
+	case strings.HasPrefix(name, typed) && err == nil && rx.MatchString(name):
+		return name
+	case strings.HasPrefix(pattern, typed):
+		return pattern
+	}
+	return ""
+}
 
 // beginning returns as much of the time of a recording as can be read at once; the zero Span is all of it.
 func beginning(r *recording.Recording, metric string) (query.Span, error) {

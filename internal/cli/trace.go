@@ -73,7 +73,7 @@ func traceCommand(v *view.View, sys *System) *cobra.Command {
 			if len(args) != 2 {
 				return usagef("for example: "+traceExamples(v)[0], "%s needs %s and an execution trace", v.Name, v.Argument())
 			}
-			q.Arg, args = args[0], args[1:]
+			q.Arg, args = query.Pattern(args[0]), args[1:]
 			if err := query.CheckRegexp(q.Arg); err != nil {
 				return usagef("", "%s %s: %w", v.Name, quoted(q.Arg), err)
 			}

@@ -99,7 +99,7 @@ func place(v *view.View, q *query.Query, args []string) error {
 		if len(args) == 0 {
 			return usagef("for example: "+example(v), "%s needs %s", v.Name, v.Argument())
 		}
-		q.Arg, args = args[0], args[1:]
+		q.Arg, args = query.Pattern(args[0]), args[1:]
 		if err := query.CheckRegexp(q.Arg); err != nil {
 			return usagef("", "%s %s: %w", v.Name, quoted(q.Arg), err)
 		}
@@ -236,7 +236,7 @@ func nearFunction(p *profile.Profile, name string) string {
 		whole := p.Functions[i].Name
 		short := whole[strings.LastIndexByte(whole, '/')+1:]
 		if at := strings.Index(short, "(*"); at >= 0 && strings.Replace(short[at+len("(*"):], ")", "", 1) == name {
-			return "'" + regexp.QuoteMeta(short[at:]) + "'" // a method, without the parentheses
+			return "'" + short[at:] + "'" // a method, without the parentheses
 		}
 		names = append(names, whole, short, short[strings.LastIndexByte(short, '.')+1:])
 	}

@@ -439,6 +439,11 @@ func step(op Op) kind {
 		check = nil
 	}
 	k.set = func(_ *Key, q *Query, text string) error {
+		switch op {
+		case TagFocus, TagIgnore, TagRoot, TagLeaf, TagShow, TagHide: // about labels
+		default:
+			text = Pattern(text)
+		}
 		if check != nil {
 			if err := check(text); err != nil {
 				return err
@@ -511,7 +516,7 @@ func checkRegexpAt(arg string, before int) error {
 	const says = "%s at character %d, %s"
 	place, rest := before+utf8.RuneCountInString(arg[:at])+1, shown(arg[at:])
 	if strings.Contains(arg, "(*") { // the name of a method, as answers show it
-		return hint.Errorf(hint.Text{"patterns are regular expressions; to match this name, write '" + regexp.QuoteMeta(arg) + "'"}, says, mistake.Code, place, rest)
+		return hint.Errorf(hint.Text{"patterns are regular expressions; to match this name, write '" + quoteName(arg) + "'"}, says, mistake.Code, place, rest)
 	}
 	return fmt.Errorf(says, mistake.Code, place, rest)
 }

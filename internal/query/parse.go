@@ -53,7 +53,7 @@ func (g Grammar) Parse(s string) (Query, error) {
 			return Query{}, err
 		}
 	}
-	q.Arg = strings.Join(args, "|")
+	q.Arg = Pattern(strings.Join(args, "|"))
 	return q, nil
 }
 

@@ -38,9 +38,9 @@ var parseTests = []struct {
 	},
 	{
 		in:   `list (*Decoder).Decode$ read`,
-		want: Query{View: "list", Arg: "(*Decoder).Decode$|read"},
-		out:  `list '(*Decoder).Decode$|read'`,
-		url:  "/list?arg=(*Decoder).Decode$%7Cread",
+		want: Query{View: "list", Arg: `\(\*Decoder\).Decode$|read`},
+		out:  `list '\(\*Decoder\).Decode$|read'`,
+		url:  "/list?arg=%5C(%5C*Decoder%5C).Decode$%7Cread",
 	},
 	{
 		in:   `top ignore=a focus=b tag=k=v ignore=c tag-root=x,y`,

@@ -39,7 +39,7 @@ func (g Grammar) FromURL(u *url.URL) (Query, error) {
 			args = append(args, value)
 		}
 	}
-	q.Arg = strings.Join(args, "|")
+	q.Arg = Pattern(strings.Join(args, "|"))
 	return q, nil
 }
 
