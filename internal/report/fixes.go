@@ -192,10 +192,20 @@ func (f *Fixes) headline() string {
 	if n := len(f.Doubtful); n > 0 {
 		kept += fmt.Sprintf("; %d not proven and not written", n)
 	}
-	switch rest := len(f.Refused); {
-	case rest > 0:
-		kept += fmt.Sprintf("; %d tried but not kept", rest)
-	case len(f.Kept)+len(f.Doubtful) == 0:
+	unfinished := 0
+	for i := range f.Left {
+		if f.Left[i].Unfinished {
+			unfinished++
+		}
+	}
+	refused := len(f.Refused)
+	if refused > 0 {
+		kept += fmt.Sprintf("; %d tried but not kept", refused)
+	}
+	if unfinished > 0 {
+		kept += fmt.Sprintf("; %d tried but not finished", unfinished)
+	}
+	if refused+unfinished+len(f.Kept)+len(f.Doubtful) == 0 {
 		kept += "; no patch was tried"
 	}
 	return kept

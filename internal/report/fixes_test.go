@@ -10,12 +10,18 @@ import (
 // A patch that was cut short was tried, so the heading of its table does not deny that.
 func TestFixesLeft(t *testing.T) {
 	for _, tt := range []struct {
-		left []Fixed
-		want string
+		left       []Fixed
+		want, head string
 	}{
-		{[]Fixed{{Reason: "there was no time"}}, "not tried"},
-		{[]Fixed{{Reason: "time ran out while it was tried", Unfinished: true}, {Reason: "there was no time"}}, "not finished or not tried"},
+		{[]Fixed{{Reason: "there was no time"}}, "not tried", "no fix is proven; no patch was tried"},
+		{
+			[]Fixed{{Reason: "time ran out while it was tried", Unfinished: true}, {Reason: "there was no time"}}, "not finished or not tried",
+			"no fix is proven; 1 tried but not finished",
+		},
 	} {
+		if got := (&Fixes{Left: tt.left}).headline(); got != tt.head {
+			t.Errorf("%v: it begins with %q; want %q", tt.left, got, tt.head)
+		}
 		if got := find[Table](t, &Fixes{Left: tt.left}).Title; got != tt.want {
 			t.Errorf("%v: the table is %q; want %q", tt.left, got, tt.want)
 		}
