@@ -36,6 +36,13 @@ func TestNarrowLanes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var plain bytes.Buffer // for a terminal that shows no more than ASCII
+	if err := render.Terminal(&plain, r, render.Options{Width: 80, ASCII: true}); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexFunc(plain.String(), func(c rune) bool { return c >= utf8.RuneSelf }); i >= 0 {
+		t.Errorf("not ASCII: %s", plain.String()[i:])
+	}
 	for _, columns := range []int{60, 80, 100} {
 		var out bytes.Buffer
 		if err := render.Terminal(&out, r, render.Options{Width: columns}); err != nil {

@@ -16,6 +16,7 @@ import (
 type saying struct {
 	sys      *System
 	terminal bool
+	dots     string // after a message
 
 	mu      sync.Mutex
 	doing   string // "" is no message
@@ -26,7 +27,13 @@ type saying struct {
 // sayEvery is the time between lines if standard error is not a terminal.
 const sayEvery = 10 * time.Second
 
-func newSaying(sys *System) *saying { return &saying{sys: sys, terminal: width(sys.Err) > 0} }
+func newSaying(sys *System) *saying {
+	s := &saying{sys: sys, terminal: width(sys.Err) > 0, dots: "…"}
+	if !utf8Locale(sys) {
+		s.dots = "..."
+	}
+	return s
+}
 
 // now sets the progress message. "" removes it, for example before other output.
 func (s *saying) now(doing string) {
@@ -56,10 +63,10 @@ func (s *saying) show() {
 	if s.doing == "" {
 		return
 	}
-	line := "hone: " + s.doing + "…"
+	line := "hone: " + s.doing + s.dots
 	// The next message could not replace a line that wraps.
 	if room := width(s.sys.Err) - 1; room > 1 && utf8.RuneCountInString(line) > room {
-		line = string([]rune(line)[:room-1]) + "…"
+		line = string([]rune(line)[:max(room-len([]rune(s.dots)), 0)]) + s.dots
 	}
 	fmt.Fprint(s.sys.Err, line)
 }
@@ -72,7 +79,7 @@ func (s *saying) tick() {
 		if s.sys.forTools() {
 			mark = mcp.Progress
 		}
-		fmt.Fprintf(s.sys.Err, "%shone: %s… (%s)\n", mark, s.doing, unit.Time(time.Since(s.began).Truncate(time.Second)))
+		fmt.Fprintf(s.sys.Err, "%shone: %s%s (%s)\n", mark, s.doing, s.dots, unit.Time(time.Since(s.began).Truncate(time.Second)))
 		time.AfterFunc(sayEvery, s.tick)
 	}
 }

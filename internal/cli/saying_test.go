@@ -13,8 +13,14 @@ import (
 func TestProgressWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
-		reader := ""
-		say := newSaying(&System{Err: &said, Env: func(string) string { return reader }})
+		reader, locale := "", ""
+		sys := &System{Err: &said, Env: func(name string) string {
+			if name == "LC_ALL" {
+				return locale
+			}
+			return reader
+		}}
+		say := newSaying(sys)
 		after := func(d time.Duration, want string) {
 			t.Helper()
 			time.Sleep(d)
@@ -37,6 +43,12 @@ func TestProgressWithoutTerminal(t *testing.T) {
 		after(11*time.Second, "hone: packing… (91s)\n")
 		reader = readerTools // hone mcp takes the line for progress, and does not show it with the answer
 		after(10*time.Second, mcp.Progress+"hone: packing… (101s)\n")
+		say.now("")
+		after(time.Minute, "")
+		reader, locale = "", "C"
+		say = newSaying(sys)
+		say.now("building")
+		after(11*time.Second, "hone: building... (10s)\n")
 		say.now("")
 		after(time.Minute, "")
 	})

@@ -169,6 +169,8 @@ func (c *csvWriter) exact(item any) string {
 		return v.Text
 	case report.Qualified:
 		return string(v)
+	case report.Signs:
+		return string(v)
 	case report.Indented:
 		return v.Name.Text
 	case report.Trend:

@@ -356,7 +356,7 @@ func isNumeric(rows [][]any, i int) bool {
 		switch row[i].(type) {
 		case nil:
 			continue
-		case string, report.Name, report.Qualified, report.ID, report.Judgment, report.Trend, report.Indented, report.Phrase:
+		case string, report.Name, report.Qualified, report.Signs, report.ID, report.Judgment, report.Trend, report.Indented, report.Phrase:
 			return false
 		}
 		return true

@@ -95,6 +95,8 @@ func (f *formatter) text(item any) string {
 		return clean(v.Text) + label(v)
 	case report.Qualified:
 		return f.qualified(v)
+	case report.Signs:
+		return f.signs(v)
 	case report.Dimension:
 		return clean(string(v))
 	case missing.Reason:
@@ -160,6 +162,17 @@ func (f *formatter) heading(l report.Phrase) string {
 	short := *f
 	short.short = true
 	return short.text(l)
+}
+
+// asciiSigns replaces what some terminals lack. The characters of strips have one in their place.
+var asciiSigns = strings.NewReplacer("█", "#", "▒", ":", "·", ".", "→", "->", "×", "x", "…", "...")
+
+// signs prints characters that some terminals lack.
+func (f *formatter) signs(s report.Signs) string {
+	if f.o.ASCII {
+		return asciiSigns.Replace(string(s))
+	}
+	return string(s)
 }
 
 // id prints the first characters of an identifier, enough to recognize it.

@@ -127,3 +127,29 @@ func TestStrips(t *testing.T) {
 		}
 	}
 }
+
+// TestSigns holds that the ways of holders and strips are ASCII where a terminal has no more, and that places of strips stay one wide.
+func TestSigns(t *testing.T) {
+	way := []report.HolderStep{{Name: "main.cache"}, {Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e", Objects: 7}}
+	r := &report.Holders{Head: report.Head{Unit: "bytes", Total: 10}, Rows: []report.Holder{{Names: []string{"main.cache"}, Value: 10, Way: way}}}
+	strip := chartReport{report.Strips{Draw: func(int) []report.Block {
+		return []report.Block{report.Table{Columns: []report.Column{{Name: "over time", Whole: true}}, Rows: [][]any{{report.Signs("|█▒s·|")}}}}
+	}}}
+	for _, tt := range []struct {
+		r           report.Report
+		ascii, full string
+	}{
+		{r, "main.cache -> ... -> c -> d -> e x7", "main.cache → … → c → d → e ×7"},
+		{strip, "|#:s.|", "|█▒s·|"},
+	} {
+		for want, ascii := range map[string]bool{tt.ascii: true, tt.full: false} {
+			var b strings.Builder
+			if err := Terminal(&b, tt.r, Options{Width: 120, ASCII: ascii}); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.String(); !strings.Contains(got, want) || ascii && strings.ContainsFunc(got, func(c rune) bool { return c > 126 }) {
+				t.Errorf("ASCII %v: want %s in\n%s", ascii, want, got)
+			}
+		}
+	}
+}

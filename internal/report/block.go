@@ -206,6 +206,9 @@ type Name struct {
 // room, the paths are left out.
 type Qualified string
 
+// Signs are text without names, with characters that some terminals lack: █▒· of strips, which stay as long as they are, and →, × and … between parts.
+type Signs string
+
 // An ID is a long text that identifies something by its first few letters already.
 type ID string
 

@@ -175,16 +175,16 @@ func (r *Holder) way() Phrase {
 	for i, s := range r.Way {
 		switch left := len(r.Way) - i; {
 		case i == 1 && left > ends+1:
-			p = append(p, " → …")
+			p = append(p, Signs(" → …"))
 			continue
 		case i > 1 && left > ends:
 			continue
 		case i > 0:
-			p = append(p, " → ")
+			p = append(p, Signs(" → "))
 		}
 		p = append(p, Qualified(s.Name))
 		if s.Objects > 1 && i == len(r.Way)-1 {
-			p = append(p, fmt.Sprintf(" ×%d", s.Objects))
+			p = append(p, Signs(fmt.Sprintf(" ×%d", s.Objects)))
 		}
 	}
 	if r.Stacks > 0 {

@@ -159,7 +159,7 @@ func (l *Lanes) strips(places int) []Block {
 			if busy {
 				row = append(row, Nanos(lanes[i].Busy))
 			}
-			row = append(row, "|"+l.strip(&lanes[i], places)+"|")
+			row = append(row, Signs("|"+l.strip(&lanes[i], places)+"|"))
 			if busy {
 				row = append(row, Name{Text: lanes[i].Name})
 			}
@@ -173,7 +173,7 @@ func (l *Lanes) strips(places int) []Block {
 	if len(l.Requests) > 0 {
 		t := Table{Title: "requests", Summary: Phrase{"each with its number and what took most of its time"}, Columns: []Column{{Name: "over time", Whole: true}}}
 		for i := range l.Requests {
-			t.Rows = append(t.Rows, []any{"|" + l.numbered(&l.Requests[i], places) + "|"})
+			t.Rows = append(t.Rows, []any{Signs("|" + l.numbered(&l.Requests[i], places) + "|")})
 		}
 		list = append(list, t)
 	}
@@ -190,7 +190,7 @@ func (l *Lanes) Blocks() iter.Seq[Block] {
 	var legend Phrase
 	for i, s := range l.States {
 		if mark := laneMarks[s]; mark != 0 && l.has(i) {
-			legend = append(legend, string(mark), " ", s, "   ")
+			legend = append(legend, Signs(mark), " ", s, "   ")
 			if i == len(l.States)-1 {
 				legend[len(legend)-1] = ", where there is nothing else   "
 			}
