@@ -19,6 +19,7 @@ import (
 	"github.com/hone-perf/hone/internal/capture/agent"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/safefile"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/source/objfile"
 	"github.com/hone-perf/hone/internal/unit"
@@ -202,7 +203,7 @@ func (s *session) begin(name string) error {
 		return &PartError{s.shown(s.folder)}
 	}
 	if err != nil {
-		return cannotWrite(s.shown(s.Out), filepath.Dir(s.shown(s.Out)), err)
+		return safefile.CannotWrite(s.shown(s.Out), filepath.Dir(s.shown(s.Out)), err)
 	}
 	if s.folder, err = filepath.Abs(s.folder); err != nil {
 		return err
@@ -230,7 +231,7 @@ func (s *session) writable() error {
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(out), ".hone-*")
 	if err != nil {
-		return cannotWrite(what, s.shown(filepath.Dir(out)), err)
+		return safefile.CannotWrite(what, s.shown(filepath.Dir(out)), err)
 	}
 	return os.Remove(dir)
 }
@@ -243,17 +244,6 @@ func (e *PartError) Error() string {
 }
 
 func (e *PartError) Unwrap() error { return ErrExists }
-
-// cannotWrite says why a file cannot be written into a folder.
-func cannotWrite(file, folder string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("writing %s: no such folder: %s", file, folder)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("writing %s: %w: this folder is read-only for you; choose another file", file, fs.ErrPermission)
-	}
-	return fmt.Errorf("writing %s: %w", file, err)
-}
 
 // partSuffix is what the folder of an unfinished recording is called by.
 const partSuffix = ".part"

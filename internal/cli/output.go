@@ -3,8 +3,10 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,7 +190,9 @@ type lateFile struct {
 func (f *lateFile) Write(b []byte) (int, error) {
 	if f.file == nil {
 		var err error
-		if f.file, err = safefile.Create(f.name); err != nil {
+		if f.file, err = safefile.Create(f.name); errors.Is(err, fs.ErrPermission) {
+			return 0, safefile.CannotWrite(f.name, filepath.Dir(f.name), err)
+		} else if err != nil {
 			return 0, err
 		}
 	}

@@ -54,7 +54,8 @@ Every command can read the store, as store:SERVICE@TIME:
 Commands find the store at http://127.0.0.1:4040, or at the address in HONE_STORE, and send the
 token in HONE_TOKEN.
 
-Without tokens, hone serve only listens on this machine. hone serve token NAME makes a token.
+Without tokens, hone serve only listens on this machine. hone serve token NAME makes a token, in
+the folder that --data names.
 
 hone keeps single profiles for --keep, hourly sums for --keep-hours, and daily sums for
 --keep-days. When the folder exceeds --max-size, hone removes the oldest days.
@@ -78,7 +79,7 @@ func serveCommand(sys *System) *cobra.Command {
 		Use:     "serve",
 		Short:   "Collect and store the profiles of many services",
 		Long:    serveHelp,
-		Example: "  hone serve\n  hone serve --data /var/lib/hone --listen :4040\n  hone serve token ci --scope write\n  hone serve check --data /var/lib/hone",
+		Example: "  hone serve\n  hone serve token ci --scope write --data /var/lib/hone\n  hone serve --data /var/lib/hone --listen :4040\n  hone serve check --data /var/lib/hone",
 		GroupID: groupWatch,
 	}
 	if !sys.names(cmd) {
@@ -169,16 +170,16 @@ func serve(ctx context.Context, sys *System, o serving) error {
 	log := slog.New(slog.NewTextHandler(sys.Err, nil))
 	s, keep, err := openStore(ctx, o, log)
 	if err != nil {
-		return err
+		return aboutData(err)
 	}
 	events, err := openEvents(o.data)
 	if err != nil {
-		return errors.Join(err, s.Close())
+		return errors.Join(aboutData(err), s.Close())
 	}
 	defer events.Close()
 	recordings, err := shelf.Open(filepath.Join(o.data, "shelf"), o.shelf)
 	if err != nil {
-		return errors.Join(err, s.Close())
+		return errors.Join(aboutData(err), s.Close())
 	}
 	answering := fleet.New(fleet.Options{Store: s, Shelf: recordings, Tokens: tokens, Events: events, Hosts: o.hosts, Version: version(), Log: log})
 	answering.Configure(received)
@@ -298,6 +299,14 @@ func listen(ctx context.Context, server *http.Server, l net.Listener) error {
 	}
 }
 
+// aboutData adds a next step to an error about the folder of the store.
+func aboutData(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return hint.Errorf(hint.Text{hint.Option{Name: "data", Value: "DIR"}, " names a folder that you can write to"}, "%w", err)
+	}
+	return err
+}
+
 // openEvents opens the log of events of services, in the folder of the store.
 func openEvents(data string) (*event.Log, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -389,12 +398,13 @@ func tokenCommand(sys *System) *cobra.Command {
 		case len(args) != 1:
 			return usagef("for example: hone serve token ci --scope write", "token needs a name")
 		}
-		if _, err := os.Stat(*data); errors.Is(err, fs.ErrNotExist) {
+		_, missing := os.Stat(*data)
+		if err := os.MkdirAll(*data, 0o700); err != nil {
+			return aboutData(err)
+		}
+		if errors.Is(missing, fs.ErrNotExist) {
 			// If a server is running, it has another --data, and will not read these tokens.
 			fmt.Fprintf(sys.Err, "hone: made the folder %s: start the server with the same --data\n", *data)
-		}
-		if err := os.MkdirAll(*data, 0o700); err != nil {
-			return err
 		}
 		t := token.Token{Name: args[0], Tenant: *tenant}
 		for _, s := range *scopes {

@@ -179,3 +179,18 @@ func Write(name string, write func(io.Writer) error) error {
 	}
 	return f.Commit()
 }
+
+// CannotWrite says why a file cannot be written into a folder.
+func CannotWrite(file, folder string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("writing %s: no such folder: %s", file, folder)
+	case errors.Is(err, fs.ErrPermission):
+		what := "folder"
+		if _, err := os.Stat(file); err == nil {
+			what = "file"
+		}
+		return fmt.Errorf("writing %s: %w: this %s is read-only for you; choose another file", file, fs.ErrPermission, what)
+	}
+	return fmt.Errorf("writing %s: %w", file, err)
+}

@@ -3,6 +3,7 @@ package safefile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -180,6 +181,27 @@ func TestRecordingsAreForTheirOwnerAlone(t *testing.T) {
 		// What others may is what the umask leaves.
 		if got := st.Mode().Perm(); got&^want != 0 || want == 0o600 && got != want {
 			t.Errorf("%s has the mode %v, want %v at most", filepath.Base(name), got, want)
+		}
+	}
+}
+
+func TestCannotWrite(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "there")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		file string
+		err  error
+		want string
+	}{
+		{"a.svg", &fs.PathError{Err: fs.ErrPermission}, "writing a.svg: permission denied: this folder is read-only for you; choose another file"},
+		{there, &fs.PathError{Err: fs.ErrPermission}, "writing " + there + ": permission denied: this file is read-only for you; choose another file"},
+		{"b/a.svg", &fs.PathError{Err: fs.ErrNotExist}, "writing b/a.svg: no such folder: b"},
+	} {
+		folder := filepath.Dir(tt.file)
+		if got := CannotWrite(tt.file, folder, tt.err).Error(); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
 }

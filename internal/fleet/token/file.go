@@ -17,6 +17,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -320,6 +321,6 @@ func MayListen(addr string, f *File) error {
 		return nil
 	}
 	return hint.Errorf(hint.Text{
-		"make one with ", hint.Command{Verb: "serve", Args: []string{"token", "NAME"}}, ", or listen on 127.0.0.1",
+		"make one with ", hint.Ask("serve token", "NAME").With("data", filepath.Dir(f.name)), ", or listen on 127.0.0.1",
 	}, "%s can be reached from other machines, and there is no token in %s", addr, f.name)
 }

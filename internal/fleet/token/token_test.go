@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/hint"
 )
 
 var now = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
@@ -138,6 +140,8 @@ func TestMayListen(t *testing.T) {
 	} {
 		if err := MayListen(addr, f); (err == nil) != want {
 			t.Errorf("MayListen(%q) without tokens: %v", addr, err)
+		} else if next := hint.Next(err).String(); err != nil && !strings.Contains(next, " data="+filepath.Dir(f.name)+" NAME") {
+			t.Errorf("MayListen(%q) says to make a token in another folder: %s", addr, next)
 		} else if err != nil && !strings.Contains(err.Error(), addr) {
 			t.Errorf("MayListen(%q) does not name the address: %v", addr, err)
 		}
