@@ -25,6 +25,8 @@ inlined and which functions are too large for that, where bounds and nil pointer
 checked, which runtime functions the line calls, and its machine code.
 
 With a recording, a profile or a server, it also shows what the line costs: memory, CPU, waiting.
+From a server, it gets what was allocated since the start; a URL such as
+localhost:6060/debug/pprof/profile names another profile.
 
 For a function, it shows each line that allocates, costs something, or has a bounds check.
 The compiler's reports are about the current code, which may be newer than the profile.`
@@ -74,19 +76,23 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	}
 	say := newSaying(sys)
 	opt.Say, opt.Dir = say.now, sys.Dir
-	profiles, err := profilesFor(cmd, sys, o, refs)
-	if err != nil {
+	if err := present(slices.DeleteFunc(slices.Clone(refs), isServer)); err != nil {
 		return err
 	}
-	if len(profiles) > 0 {
-		opt.Costs = func(file string, from, to int) map[int][]report.LineCost {
+	if len(refs) > 0 {
+		opt.Costs = func(file string, from, to int) (map[int][]report.LineCost, error) {
+			say.now("")
+			profiles, err := profilesFor(cmd, sys, o, refs)
+			if err != nil {
+				return nil, err
+			}
 			all := make(map[int][]report.LineCost)
 			for _, p := range profiles {
 				for n, costs := range profileview.LineCosts(p, file, from, to) {
 					all[n] = append(all[n], costs...)
 				}
 			}
-			return all
+			return all, nil
 		}
 	}
 	r, err := line.Look(cmd.Context(), asked, opt)
@@ -101,7 +107,7 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	case err != nil:
 		return err
 	}
-	if len(profiles) > 0 {
+	if len(refs) > 0 {
 		r.Costs = quotedRefs(refs)
 		if !slices.ContainsFunc(r.Lines, func(l report.LineStory) bool { return len(l.Costs) > 0 }) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s has no sample on this line", quotedRefs(refs)))
@@ -110,10 +116,18 @@ func runWhy(cmd *cobra.Command, sys *System, o *source.Options, opt line.Options
 	return out.write(sys, r)
 }
 
-// profilesFor returns the profiles with the cost of lines: for recordings, the memory and CPU profiles that they have.
+// profilesFor returns the profiles with the cost of lines: for recordings, the memory and CPU profiles that they have; for servers, what they have allocated,
+// since the question is about that, and a CPU profile takes half a minute.
 func profilesFor(cmd *cobra.Command, sys *System, o *source.Options, refs []string) ([]*profile.Profile, error) {
-	if len(refs) == 0 {
-		return nil, nil
+	refs = slices.Clone(refs)
+	for i, ref := range refs {
+		at, path := strings.TrimSuffix(ref, "/"), ref
+		if _, rest, ok := strings.Cut(path, "://"); ok {
+			path = rest
+		}
+		if isServer(ref) && !strings.Contains(strings.TrimSuffix(path, "/"), "/") {
+			refs[i] = at + "/debug/pprof/allocs"
+		}
 	}
 	rec, _, err := openWhole(refs[0])
 	if err != nil {

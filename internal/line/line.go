@@ -34,8 +34,8 @@ type Options struct {
 	Flags  []string // for the go command
 	NoCode bool     // leaves the machine code out
 	Say    func(string)
-	// Costs returns what lines of a file cost, by line; nil means that nobody knows.
-	Costs func(file string, from, to int) map[int][]report.LineCost
+	// Costs returns what lines of a file cost, by line; nil means that nobody knows. Look asks it when it knows that the code is there.
+	Costs func(file string, from, to int) (map[int][]report.LineCost, error)
 }
 
 // Errors of Look about what was asked.
@@ -110,7 +110,9 @@ func Look(ctx context.Context, asked string, opt Options) (*report.WhyAlloc, err
 	}
 	costs := map[int][]report.LineCost{}
 	if opt.Costs != nil {
-		costs = opt.Costs(p.file, from, to)
+		if costs, err = opt.Costs(p.file, from, to); err != nil {
+			return nil, err
+		}
 	}
 	for n := from; n <= to; n++ {
 		l := story(log, p.file, n)
