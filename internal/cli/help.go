@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/secret"
 	"github.com/hone-perf/hone/internal/view"
 	"github.com/hone-perf/hone/internal/views"
@@ -244,6 +245,9 @@ func examples(v *view.View) []string {
 	for _, e := range v.Examples {
 		out = append(out, commandLine(v, e))
 	}
+	if v.Timed {
+		out = append(out, "hone "+v.Name+" trace.out")
+	}
 	return out
 }
 
@@ -251,8 +255,13 @@ func examples(v *view.View) []string {
 func commandLine(v *view.View, text string) string {
 	words := []string{"hone"}
 	profile := "cpu.pprof"
-	if v.Kind != "" {
+	switch {
+	case v.Kind == recording.Held:
+		profile = "before.hone" // hone holders -o makes it; no Go program does
+	case v.Kind != "":
 		profile = v.Kind + ".pprof"
+	case v.Timed:
+		profile = "server.hone" // a single profile does not say when things happened
 	}
 	old := ""
 	for i, w := range promptWords(text) {
@@ -269,7 +278,7 @@ func commandLine(v *view.View, text string) string {
 		default:
 			words = append(words, quoted(w))
 		}
-		if strings.HasPrefix(w, "metric=alloc") || strings.HasPrefix(w, "metric=inuse") {
+		if !v.Timed && (strings.HasPrefix(w, "metric=alloc") || strings.HasPrefix(w, "metric=inuse")) {
 			profile = "heap.pprof"
 		}
 	}

@@ -118,6 +118,9 @@ func writable(cmd *cobra.Command, out output) error {
 	switch {
 	case writesProfile(cmd) || out.file == "":
 		return nil
+	case name == "holders" && slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named) && slices.ContainsFunc(cmd.Flags().Args(), isNumber):
+		pid := cmd.Flags().Arg(0)
+		return usagef("in two steps: hone "+name+" -o held.hone "+pid+", and hone merge -o "+file+" held.hone", "%s would not be a profile, since %s writes text", out.file, name)
 	case slices.Contains([]string{".gz", ".pb", ".pprof", ".prof", ".pgo"}, named):
 		return usagef("hone merge -o "+file+" writes one", "%s would not be a profile, since %s writes text", out.file, name)
 	case named == ".hone" && !slices.Contains([]string{"bench", "compare", "load", "holders"}, name): // these save their measurements

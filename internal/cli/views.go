@@ -52,8 +52,11 @@ func viewCommand(v *view.View, sys *System) *cobra.Command {
 	if v.Arg != "" {
 		use += " " + v.Arg
 	}
-	if v.NeedsBase {
+	switch {
+	case v.NeedsBase:
 		refs = "OLD NEW"
+	case v.Timed:
+		refs = "RECORDING|TRACE"
 	}
 	cmd := &cobra.Command{
 		Use:     use + " " + refs,

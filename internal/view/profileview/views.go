@@ -185,7 +185,7 @@ var Views = []view.View{
 	{
 		Name:     "holders",
 		Doc:      "Show who keeps memory alive: variables, goroutines, finalizers",
-		Examples: []string{"holders", "holders limit=50 focus=Session", "holders base=old.hone"},
+		Examples: []string{"holders", "holders limit=50 focus=Session"},
 		Uses:     "ref base metric at " + filters + " limit min normalize unit",
 		Kind:     recording.Held,
 		Run:      Holders,
