@@ -216,6 +216,17 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 		if errors.As(err, &none) && none.Unused != "" {
 			return hint.Errorf(hint.Text{hint.Ask("top", q.Refs...).With("metric", q.Metric), " lists functions that have some"}, "%s: %s has no samples of %s", in[0].Ref, quoted(none.Arg), none.Unused)
 		}
+		if errors.As(err, &none) && none.Removed {
+			why := "filters removed all samples of " + quoted(none.Arg)
+			for _, r := range none.Remarks {
+				why += "; " + r.String()
+			}
+			whole := hint.Ask(v.Name, q.Refs...).Of(none.Arg)
+			if q.Metric != "" {
+				whole = whole.With("metric", q.Metric)
+			}
+			return hint.Errorf(hint.Text{whole, " shows them without filters"}, "%s: %s", in[0].Ref, why)
+		}
 		if errors.As(err, &none) {
 			next := hint.Text{hint.Ask("top", q.Refs...), " lists functions"}
 			if near := nearFunction(in[0].Profile, none.Arg); near != "" {

@@ -107,6 +107,7 @@ func (k Keys) List() []string { return strings.Fields(string(k)) }
 type NoMatch struct {
 	Arg     string
 	Unused  string          // metric of which the functions that do match have no samples; "" if none match, or filters removed them
+	Removed bool            // functions match and have samples, and filters removed those
 	Remarks []report.Remark // on the steps, which may be the reason
 }
 

@@ -349,14 +349,16 @@ func Head(in []*recording.Recording, q query.Query) (report.Head, error) {
 }
 
 func (a *question) noMatch() error {
-	return &view.NoMatch{Arg: a.query.Arg, Unused: a.unused(), Remarks: a.head.Remarks}
+	unused, removed := a.unmatched()
+	return &view.NoMatch{Arg: a.query.Arg, Unused: unused, Removed: removed, Remarks: a.head.Remarks}
 }
 
-// unused returns the metric if functions of the profile match the argument, and the metric has no samples of them even without filters.
-func (a *question) unused() string {
+// unmatched says why functions of the profile that match the argument are not there: it returns the metric if that has no samples of them even
+// without filters, or true if filters removed the samples.
+func (a *question) unmatched() (unused string, removed bool) {
 	rx, err := a.pattern()
 	if err != nil || a.rec == nil || len(a.query.Base) > 0 { // in a difference, samples may cancel out
-		return ""
+		return "", false
 	}
 	p := a.rec.Profile
 	found := false
@@ -366,7 +368,7 @@ func (a *question) unused() string {
 		found = found || matches[i]
 	}
 	if !found {
-		return ""
+		return "", false
 	}
 	in := make([]bool, len(p.Locations))
 	for i := range p.Locations {
@@ -375,8 +377,8 @@ func (a *question) unused() string {
 	set := p.LocationSet(in)
 	for i, v := range p.Values(a.Type) {
 		if v != 0 && p.HasAny(i, set) {
-			return ""
+			return "", true
 		}
 	}
-	return p.SampleTypes[a.Type].Type
+	return p.SampleTypes[a.Type].Type, false
 }
