@@ -524,7 +524,7 @@ func TestServeEvents(t *testing.T) {
 			}
 		}
 	}
-	if code, out := honeFails(t, "events", "shpo"); code != 1 || !strings.Contains(out, "there is no service shpo\nhint: did you mean shop? there are api, shop\n") {
+	if code, out := honeFails(t, "events", "shpo"); code != 1 || !strings.Contains(out, "there is no service shpo\nhint: did you mean shop? the store has api, shop\n") {
 		t.Errorf("hone events shpo: exit %d\n%s", code, out)
 	}
 	s.stop(t)

@@ -162,6 +162,7 @@ func completions(root *cobra.Command, sys *System, line string) {
 // completeFlags tells shells the values of the flags that cmd itself has. Shells complete file names themselves.
 func completeFlags(cmd *cobra.Command) {
 	register := func(f *pflag.Flag) {
+		_, f.Usage = pflag.UnquoteUsage(f) // which shells show as it is; a request of a shell prints no help
 		k := query.Find(f.Name)
 		words, isChoice := f.Value.(chooser)
 		var complete cobra.CompletionFunc

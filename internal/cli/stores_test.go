@@ -363,8 +363,8 @@ func TestStoreRefErrors(t *testing.T) {
 		args       []string
 		want       string
 	}{
-		{ref: "store:servise-0", want: "hone: store:servise-0: there is no service servise-0\nhint: did you mean service-0? there are service-0, service-1\n"},
-		{ref: "store:x", want: "hone: store:x: there is no service x\nhint: there are service-0, service-1\n"},
+		{ref: "store:servise-0", want: "hone: store:servise-0: there is no service servise-0\nhint: did you mean service-0? the store has service-0, service-1\n"},
+		{ref: "store:x", want: "hone: store:x: there is no service x\nhint: the store has service-0, service-1\n"},
 		{ref: "store:service-0{versoin=v0}", want: "no profile of service-0 has the label versoin\nhint: did you mean version? its labels are build_id, instance, version\n"},
 		{ref: "store:service-0{version=v9}", want: "no profile of service-0 has version=\"v9\"\nhint: its values are v0, v1\n"},
 		{ref: "store:service-0@2020-01-01 14:00..15:00", want: "there is no profile of service-0 from 2020-01-01 14:00:00 UTC to 2020-01-01 15:00:00 UTC\nhint: the first one is of " + first},

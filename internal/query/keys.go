@@ -132,7 +132,7 @@ var Keys = []Key{
 	{
 		Name: "by", Value: "WHAT", Example: "line", Pprof: "granularity",
 		Doc:     "group by function, line, file, package, module, address or label:KEY",
-		Choices: groupings,
+		Choices: shownGroupings,
 		kind:    oneOf(groupings, func(q *Query) *string { return &q.By }),
 	},
 	{
@@ -251,6 +251,9 @@ var Keys = []Key{
 var (
 	groupings = []string{"function", "filefunction", "line", "file", "package", "module", "address", "label:"}
 	orders    = []string{"flat", "cum"}
+
+	// pprof has filefunctions, for functions of one name in several files. It works in hone, and is not offered.
+	shownGroupings = slices.DeleteFunc(slices.Clone(groupings), func(by string) bool { return by == "filefunction" })
 )
 
 // cum is short for sort=cum. Cum sorts by total cost; it is also a switch.

@@ -80,7 +80,7 @@ func instead(prefix, address string, e *store.NothingError) hint.Text {
 	case f.Services != nil && len(f.Services) == 0:
 		return EmptyStore
 	case f.Services != nil:
-		return list(service, f.Services, "there are")
+		return list(service, f.Services, "the store has")
 	case f.Labels != nil && len(f.Labels) == 0:
 		return hint.Text{"its profiles have no labels"}
 	case f.Labels != nil:
