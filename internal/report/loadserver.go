@@ -220,7 +220,7 @@ func (s *LoadServer) facts() []Fact {
 			}
 			return strconv.FormatInt(v, 10)
 		}
-		leak := []any{x.What, " grew from ", amount(x.From), " to ", amount(x.To)}
+		leak := []any{string(x.What), " grew from ", amount(x.From), " to ", amount(x.To)}
 		if x.What == GrownMemory {
 			leak = append(leak, ", ", size(x.Per/1000), " a request")
 		} else {
