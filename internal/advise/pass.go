@@ -22,6 +22,7 @@ type Rule struct {
 	Vague   bool         // what it costs is known, and not how much of that can be saved
 	Last    bool         // it looks at functions, and is ranked, when all others have had their say
 	Story   bool         // the compiler is asked why what it finds is on the heap, even far down the list
+	Hoists  bool         // its patches leave nothing on the line that costs anything, so no other finding need make that faster
 	PerCall bool         // it is about what is done anew for each call, so it has nothing to say where code runs once
 
 	// Find looks at a function that costs something, and reports what it finds in it.

@@ -35,6 +35,7 @@ type kept struct {
 	*report.Finding
 	weight float64
 	callee string // where the cost is; "" where it is the line itself
+	hoists bool   // see Rule.Hoists
 	within []extent
 }
 
@@ -64,7 +65,7 @@ func (a *adviser) add(f *report.Finding, c cost.Cost, say Finding) {
 	case len(f.Fixes) == 0:
 		w /= 2
 	}
-	a.list = append(a.list, kept{f, w, say.Callee, say.within})
+	a.list = append(a.list, kept{f, w, say.Callee, say.hoists, say.within})
 }
 
 // told reports whether there is a finding about some lines.
@@ -92,22 +93,58 @@ func (a *adviser) knows(fn, callee string) bool {
 	})
 }
 
+// first compares so that what holds stands before what does not.
+func first(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case x:
+		return -1
+	}
+	return 1
+}
+
+// sameRuleAndLine reports whether a rule has two findings about one line, of which the first is told.
+func sameRuleAndLine(a, b *report.Finding) bool {
+	return a.Where.File == b.Where.File && a.Where.Line == b.Where.Line && a.Rule == b.Rule
+}
+
+// sameSaving reports whether two findings are about one line and save the same there, by patches of which only one can be applied.
+func sameSaving(a, b *report.Finding) bool {
+	if a.Where.File != b.Where.File || a.Where.Line != b.Where.Line || !slices.EqualFunc(a.Savings, b.Savings, func(x, y report.Saving) bool { return x.Metric == y.Metric && x.Value == y.Value }) {
+		return false
+	}
+	for _, x := range a.Fixes {
+		if slices.ContainsFunc(b.Fixes, func(y report.Fix) bool { return overlap(x.Edits, y.Edits) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap reports whether edits change the same lines of a file.
+func overlap(a, b []report.Edit) bool {
+	return slices.ContainsFunc(a, func(x report.Edit) bool {
+		return slices.ContainsFunc(b, func(y report.Edit) bool {
+			return x.File == y.File && x.StartLine < y.EndLine && y.StartLine < x.EndLine
+		})
+	})
+}
+
 // ranked returns the findings, those that save most first, and for each the code whose values it is about; nil means all code on its lines.
 func (a *adviser) ranked() (*report.Advice, [][]extent) {
 	order.Stable(a.list, func(x, y kept) int {
 		if d := x.weight - y.weight; math.Abs(d) > 1e-9 {
 			return cmp.Compare(y.weight, x.weight)
 		}
-		return cmp.Or(cmp.Compare(len(y.Fixes), len(x.Fixes)), cmp.Compare(x.Where.File, y.Where.File), cmp.Compare(x.Where.Line, y.Where.Line), cmp.Compare(x.Rule, y.Rule))
+		return cmp.Or(first(x.hoists, y.hoists), cmp.Compare(len(y.Fixes), len(x.Fixes)), cmp.Compare(x.Where.File, y.Where.File), cmp.Compare(x.Where.Line, y.Where.Line), cmp.Compare(x.Rule, y.Rule))
 	})
 	out := &report.Advice{Findings: []report.Finding{}, Small: a.small}
 	var within [][]extent
-	for _, k := range a.list {
-		// What two rules say of one line is said once, by the one that has a patch, or came first.
-		same := slices.IndexFunc(out.Findings, func(f report.Finding) bool {
-			return f.Where.File == k.Where.File && f.Where.Line == k.Where.Line && f.Rule == k.Rule
-		})
-		if same >= 0 {
+	for i, k := range a.list {
+		if slices.ContainsFunc(a.list[:i], func(before kept) bool {
+			return sameRuleAndLine(before.Finding, k.Finding) || before.hoists && sameSaving(before.Finding, k.Finding)
+		}) {
 			continue
 		}
 		k.Number = len(out.Findings) + 1

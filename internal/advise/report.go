@@ -33,6 +33,7 @@ type Finding struct {
 	Vague                      bool      // see Rule.Vague
 	Most                       cost.Cost // by which it is ranked, and has to be worth a word, where that is not all that it costs
 	last                       bool      // see Rule.Last
+	hoists                     bool      // see Rule.Hoists
 	OnHeap                     bool      // it is asked what is on the heap, and why
 	Inside                     bool      // only values in the code of the finding are on the heap because of it, and not others on its lines
 	within                     []extent  // which code that is
@@ -76,7 +77,7 @@ func (p *Pass) Report(n ast.Node, c cost.Cost, f Finding) {
 			f.within = append(f.within, extent{p.File.Tok.Position(n.Pos()), p.File.Tok.Position(n.End())})
 		}
 	}
-	f.Vague, f.last = p.Rule.Vague || f.Vague || foreign, p.Rule.Last
+	f.Vague, f.last, f.hoists = p.Rule.Vague || f.Vague || foreign, p.Rule.Last, p.Rule.Hoists && len(f.Fixes) > 0
 	if f.Most != (cost.Cost{}) {
 		c = f.Most
 	}

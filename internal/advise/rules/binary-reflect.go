@@ -104,7 +104,7 @@ func putNumber(p *advise.Pass, call *ast.CallExpr, bits int, value string) []rep
 	if id := code.AsIdent(x); id != nil {
 		base = id.Name + "Bytes"
 	}
-	name := p.LocalName(base)
+	name := p.NewLocal(base)
 	put := fmt.Sprintf("var %[1]s [%[2]d]byte\n%[3]s.PutUint%[4]d(%[1]s[:], %[5]s)\n", name, bits/8, p.Src(order), bits, value)
 	return inPlaceOfWrite(p, call, "put it into bytes", fmt.Sprintf("%s.Write(%s[:])", p.Src(w), name), edit.Before(st, put))
 }

@@ -122,7 +122,7 @@ func countOf(p *advise.Pass, g *growth, around ast.Stmt) (count, n string, ok bo
 	if byValue {
 		head += ", " + value.Name()
 	}
-	n = p.LocalName("n")
+	n = p.NewLocal("n")
 	return fmt.Sprintf("%s := 0\nfor %s := range %s {\n%s += %s\n}\n", n, head, p.Src(outer.X), n, length), n, true
 }
 

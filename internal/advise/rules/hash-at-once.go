@@ -113,7 +113,7 @@ func summedAtOnce(p *advise.Pass, decl *ast.AssignStmt, h *types.Var, sum string
 	if !ok || result.Pos() < write.Pos() || result.Pos() > block.End() || p.Loop(result) != p.Loop(write) {
 		return p.No(missing.WrittenInParts)
 	}
-	name := p.LocalName("sum")
+	name := p.NewLocal("sum")
 	return p.Fix(report.Mechanical, "hash the bytes at once", edit.New(decl.Pos(), edit.NextLine(p.Func, decl), ""),
 		edit.Replace(write, fmt.Sprintf("%s := %s(%s)", name, sum, data)), edit.Replace(result, name+"[:]"))
 }

@@ -58,7 +58,7 @@ var invariantText = &advise.Rule{
 			if st == nil || p.Loop(lit) != nil {
 				return
 			}
-			name := p.LocalName("text")
+			name := p.NewLocal("text")
 			f := advise.Finding{
 				Title:  "constant string built on every call",
 				Claim:  fmt.Sprintf("%s is the same in every call of the function literal, since its parts are parameters of %s that nobody changes", p.Src(e), p.Decl.Name.Name),

@@ -84,7 +84,7 @@ func grownMap(p *advise.Pass, loop ast.Stmt, st *ast.AssignStmt, m *types.Var) {
 		f.NoFix = missing.LoopUses.Of(m.Name())
 		f.Advice = "make it with room for the usual number of entries"
 	} else if outer != nil {
-		n := p.LocalName("n")
+		n := p.NewLocal("n")
 		f.Fixes = p.Fix(report.Mechanical, "make it with room for all entries of all of them",
 			edit.Before(decl, fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += len(%s)\n}\n", n, p.Src(over.X), p.Src(outer.X), n, p.Src(over.X))),
 			edit.Replace(value, fmt.Sprintf("make(%s, %s)", p.Src(t), n)))

@@ -22,7 +22,7 @@ import (
 )
 
 var sameEachRound = &advise.Rule{
-	Name: "same-each-round", Rank: 3,
+	Name: "same-each-round", Rank: 3, Hoists: true,
 	Doc: "a result that is the same in all rounds of a loop is computed in each of them",
 
 	NoFix: missing.SameEachCall,
@@ -77,6 +77,12 @@ var sameEachRound = &advise.Rule{
 				Also: also,
 			}
 			if p.Worth(c) {
+				guard, ok := s.guard(p.Func)
+				if !ok {
+					f.NoFix = missing.MayHaveNoRound.Of(src)
+					p.Report(call, c, f)
+					return
+				}
 				name := text.LowerFirst(strings.TrimPrefix(fn.Name(), "To"))
 				if len(call.Args) == 1 && p.Local(call.Args[0]) != nil {
 					name += upperFirst(p.Src(call.Args[0]))
@@ -85,15 +91,9 @@ var sameEachRound = &advise.Rule{
 						name += upperFirst(sel.Sel.Name)
 					}
 				}
-				name = p.LocalName(name)
+				name = p.NewLocal(name)
 				if v := declaredBy(p, call); v != nil && p.LocalName(v.Name()) == v.Name()+"2" {
 					name = v.Name()
-				}
-				guard, ok := s.guard(p.Func)
-				if !ok {
-					f.NoFix = missing.MayHaveNoRound.Of(src)
-					p.Report(call, c, f)
-					return
 				}
 				made := fmt.Sprintf("%s := %s\n", name, src)
 				if guard != "" {

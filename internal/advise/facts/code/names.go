@@ -54,7 +54,8 @@ func (f *Func) OuterName(v *types.Var) string {
 }
 
 // SharedName returns the name of a declaration of the package, whose text has %s for it, and whether the package has one that is the same but for
-// the name and comments. Fixes that need the same get the same name: the second of them is made anew when the first was kept, and finds it there.
+// the name and comments. Two findings that need the same get two names, so that both of their patches can be applied: the second of them has
+// the first declaration only when it is made anew with that in the package.
 func (f *Func) SharedName(base, text string) (name string, declared bool) {
 	bare := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	for _, file := range f.Pkg.Files {
@@ -88,15 +89,7 @@ func (f *Func) SharedName(base, text string) (name string, declared bool) {
 			}
 		}
 	}
-	if name, ok := f.Pkg.shared[text]; ok {
-		return name, false
-	}
-	name = f.NewName(base)
-	if f.Pkg.shared == nil {
-		f.Pkg.shared = make(map[string]string)
-	}
-	f.Pkg.shared[text] = name
-	return name, false
+	return f.NewName(base), false
 }
 
 // Mentions reports whether any file of the package has an identifier.

@@ -18,12 +18,12 @@ import (
 // A Package is a package that has lines that cost something, with its syntax and types.
 type Package struct {
 	*packages.Package
-	Files   map[string]*File  // by name on disk
-	NoFix   missing.Reason    // why nothing in it can be patched
-	GoMinor int               // 26 for go 1.26; 0 when it is not known
-	rest    []byte            // texts of files in its folder that were not loaded; read when it is asked for
-	names   map[string]bool   // that fixes gave to new variables of the package
-	shared  map[string]string // names of what several fixes may declare alike, by text
+	Files   map[string]*File                  // by name on disk
+	NoFix   missing.Reason                    // why nothing in it can be patched
+	GoMinor int                               // 26 for go 1.26; 0 when it is not known
+	rest    []byte                            // texts of files in its folder that were not loaded; read when it is asked for
+	names   map[string]bool                   // that fixes gave to new variables of the package
+	locals  map[*ast.FuncDecl]map[string]bool // that fixes gave to new variables of functions
 	parents map[ast.Node]ast.Node
 	helpers map[string]bool // functions that are a name for one statement, as profiles call them
 	uses    map[types.Object][]*ast.Ident
@@ -85,6 +85,14 @@ func (f *Func) Mine(fn string) bool {
 // AtLeast reports whether the package may use what came with Go 1.minor.
 func (u *Package) AtLeast(minor int) bool {
 	return u.GoMinor == 0 && slices.Contains(build.Default.ReleaseTags, fmt.Sprintf("go1.%d", minor)) || u.GoMinor >= minor
+}
+
+// Any is how the package writes the empty interface.
+func (u *Package) Any() string {
+	if u.AtLeast(18) {
+		return "any"
+	}
+	return "interface{}"
 }
 
 // Above returns what everything in the package is in.

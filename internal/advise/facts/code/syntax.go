@@ -142,8 +142,26 @@ func (f *Func) Uses(v types.Object) (out []*ast.Ident) {
 // Within reports whether a node is in another one, or is that.
 func Within(n, outer ast.Node) bool { return n.Pos() >= outer.Pos() && n.End() <= outer.End() }
 
+// NewLocal returns what LocalName does, and another name each time: the patches of two findings may declare a variable in one block.
+func (f *Func) NewLocal(base string) string {
+	if f.Pkg.locals == nil {
+		f.Pkg.locals = make(map[*ast.FuncDecl]map[string]bool)
+	}
+	given := f.Pkg.locals[f.Decl]
+	if given == nil {
+		given = make(map[string]bool)
+		f.Pkg.locals[f.Decl] = given
+	}
+	name := f.localName(base, given)
+	given[name] = true
+	return name
+}
+
 // LocalName returns a name for a variable that nothing in the function has.
-func (f *Func) LocalName(base string) string {
+func (f *Func) LocalName(base string) string { return f.localName(base, nil) }
+
+// localName returns a name that is not given away either.
+func (f *Func) localName(base string, given map[string]bool) string {
 	taken := map[string]bool{}
 	ast.Inspect(f.Decl, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
@@ -152,7 +170,7 @@ func (f *Func) LocalName(base string) string {
 		return true
 	})
 	name := base
-	for i := 2; taken[name]; i++ {
+	for i := 2; taken[name] || given[name]; i++ {
 		name = base + strconv.Itoa(i)
 	}
 	return name
