@@ -47,7 +47,9 @@ var appendTwin = &advise.Rule{
 			case isCall && e == ast.Expr(call) && p.Calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString", "(*bytes.Buffer).Write", "(*bufio.Writer).Write") != nil && up.Args[0] == e:
 				w := up.Fun.(*ast.SelectorExpr).X
 				f.NoFix = missing.MayWriteToo.Of(p.Src(w))
-				if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
+				if why := lacksFreePart(p.Func, w); why.Fact != "" {
+					f.NoFix = why
+				} else if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
 					f.Fixes = twinFix(p, up, "append it to the free part of the buffer", fmt.Sprintf("%s.Write(%s)", p.Src(w), twin.call(p.Func, call, p.Src(w)+".AvailableBuffer()")))
 				}
 			case e != ast.Expr(call) && fn.Signature().Results().At(0).Type() == types.Typ[types.String]:

@@ -54,7 +54,7 @@ var bufferPerCall = &advise.Rule{
 				}
 			case len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.IsConst(call.Args[2]) && p.Literal(st) == nil:
 				pool, edits := edit.DeclareShared(p.Func, text.LowerFirst(p.Decl.Name.Name)+"Buffers", "// %s holds buffers that are not in use.",
-					"var %s = sync.Pool{New: func() any {\n\tb := "+strings.ReplaceAll(p.Src(call), "%", "%%")+"\n\treturn &b\n}}")
+					"var %s = sync.Pool{New: func() "+p.Pkg.Any()+" {\n\tb := "+strings.ReplaceAll(p.Src(call), "%", "%%")+"\n\treturn &b\n}}")
 				ref := p.LocalName(b.Name() + "p")
 				p.Need("sync")
 				take := fmt.Sprintf("%s := %s.Get().(*[]byte)\n%s := (*%s)[:0]", ref, pool, b.Name(), ref)

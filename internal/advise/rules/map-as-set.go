@@ -86,6 +86,10 @@ func listed(p *advise.Pass, m *types.Map) []report.Fix {
 	}
 	for f, edits := range s.edits {
 		q := p.InFile(f)
+		if s.contains && !p.Pkg.AtLeast(21) {
+			p.No(missing.OlderGo, 21, "package slices")
+			return nil
+		}
 		if s.contains {
 			q.Need("slices")
 		}

@@ -45,7 +45,9 @@ var numberText = &advise.Rule{
 			case isCall && len(up.Args) == 1 && p.Calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
 				w := up.Fun.(*ast.SelectorExpr).X
 				f.NoFix = missing.NumberMayWriteToo.Of(p.Src(w))
-				if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
+				if why := lacksFreePart(p.Func, w); why.Fact != "" {
+					f.NoFix = why
+				} else if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
 					f.Fixes = p.Fix(report.Mechanical, "append it to the free part of the buffer", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(w), appendsNumber(p.Func, call, with, p.Src(w)+".AvailableBuffer()"))))
 				}
 			case isCall && p.Callee(up) != nil && p.Callee(up).Pkg() == p.Pkg.Types:

@@ -77,7 +77,7 @@ var objectWithReset = &advise.Rule{
 					base = named.Obj().Name()
 					p.Need(named.Obj().Pkg().Path())
 				}
-				decl := "var %s = sync.Pool{New: func() any { return " + strings.ReplaceAll(p.Src(call), "%", "%%") + " }}"
+				decl := "var %s = sync.Pool{New: func() " + p.Pkg.Any() + " { return " + strings.ReplaceAll(p.Src(call), "%", "%%") + " }}"
 				pool, declared := p.SharedName(text.LowerFirst(base)+"Pool", decl)
 				edits := []edit.Edit{edit.Replace(st, fmt.Sprintf("%s := %s.Get().(%s)\ndefer %s.Put(%s)\n%s.Reset()", x.Name(), pool, name, pool, x.Name(), x.Name()))}
 				if !declared {

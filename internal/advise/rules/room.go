@@ -99,6 +99,9 @@ func worst(p *advise.Pass, all []*ast.AssignStmt, match func(*cost.Chain) bool) 
 func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	n, exact, ok := loops.AtMost(p.Func, g.loop)
 	at := p.Statement(g.loop)
+	if !ok && loops.NeedsMax(p.Func, g.loop) {
+		return p.No(missing.OlderGo, 21, "max")
+	}
 	if !ok || at == nil {
 		return p.No(missing.CountUnknown)
 	}

@@ -205,7 +205,7 @@ func pooledScratch(p *advise.Pass, st *ast.AssignStmt) []report.Fix {
 		if !flow.OnlyRead(p.Func, v, st) {
 			return nil
 		}
-		pool, edits := edit.DeclareShared(p.Func, base, comment, "var %s = sync.Pool{New: func() any { return make("+t+") }}")
+		pool, edits := edit.DeclareShared(p.Func, base, comment, "var %s = sync.Pool{New: func() "+p.Pkg.Any()+" { return make("+t+") }}")
 		p.Need("sync")
 		return p.Fix(report.Ownership, "take it from a pool", append(edits, edit.Replace(st, fmt.Sprintf("%[1]s := %[2]s.Get().(%[3]s)\ndefer %[2]s.Put(%[1]s)\ndefer clear(%[1]s)", v.Name(), pool, t)))...)
 	}
@@ -216,7 +216,7 @@ func pooledScratch(p *advise.Pass, st *ast.AssignStmt) []report.Fix {
 	if len(call.Args) == 3 && p.Src(call.Args[1]) != "0" {
 		return nil
 	}
-	pool, edits := edit.DeclareShared(p.Func, base, comment, "var %s = sync.Pool{New: func() any { return new("+t+") }}")
+	pool, edits := edit.DeclareShared(p.Func, base, comment, "var %s = sync.Pool{New: func() "+p.Pkg.Any()+" { return new("+t+") }}")
 	p.Need("sync", "slices")
 	n := p.Src(size)
 	buf := p.LocalName(v.Name() + "Buf")

@@ -155,6 +155,8 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 	c := p.Cost(call, cost.Below("strings."+name))
 	switch {
 	case !p.Worth(c):
+	case sure && !p.Pkg.AtLeast(hasCut):
+		f.NoFix = missing.OlderGo.Of(hasCut, "strings.Cut")
 	case sure:
 		pkg, by := p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[1])
 		text := fmt.Sprintf("%s, %s, %s := %s.Cut(%s, %s)", or(before), or(after), or(found), pkg, p.Src(call.Args[0]), by)
@@ -170,6 +172,9 @@ func splitPair(p *advise.Pass, call *ast.CallExpr) {
 	}
 	p.Report(call, c, f)
 }
+
+// hasCut is the minor version of Go that has strings.Cut.
+const hasCut = 18
 
 // onlyLast is about parts of which only the last one is looked at. It reports whether that is so.
 func (w *pair) onlyLast(call *ast.CallExpr, sep string) bool {
@@ -437,7 +442,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		if !p.Worth(c) {
 			break
 		}
-		if known {
+		if known && p.Pkg.AtLeast(hasCut) {
 			f.Fixes = firstPart(p, call, up)
 		}
 		if len(f.Fixes) == 0 && name == "Split" {

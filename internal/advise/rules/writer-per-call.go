@@ -146,9 +146,9 @@ func reused(p *advise.Pass, call *ast.CallExpr, r reusable) []report.Fix {
 		fresh = fmt.Sprintf(fresh, more)
 	}
 	if r.form == level {
-		fresh = fmt.Sprintf("func() any {\nw, _ := %s // the level exists\nreturn w\n}", fresh)
+		fresh = fmt.Sprintf("func() %s {\nw, _ := %s // the level exists\nreturn w\n}", p.Pkg.Any(), fresh)
 	} else {
-		fresh = fmt.Sprintf("func() any { return %s }", fresh)
+		fresh = fmt.Sprintf("func() %s { return %s }", p.Pkg.Any(), fresh)
 	}
 	if loop := p.Loop(st); loop != nil {
 		return beforeLoop(p, st, x, loop, again, r, more, edits, mayBe)

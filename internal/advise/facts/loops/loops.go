@@ -271,6 +271,31 @@ func countsType(f *code.Func, e ast.Expr) bool {
 	return ok && f.Local(sel.X) != nil
 }
 
+// isCount reports whether an expression is a variable that is only ever the length of something, so that it is no number below 0.
+func isCount(f *code.Func, e ast.Expr) bool {
+	v := f.Local(ast.Unparen(e))
+	if v == nil {
+		return false
+	}
+	decl, value := f.Declared(v)
+	st, ok := decl.(*ast.AssignStmt)
+	if !ok || value == nil || !flow.OnlyRead(f, v, st) {
+		return false
+	}
+	value = ast.Unparen(value)
+	return f.Builtin(value, "len") != nil || f.Builtin(value, "cap") != nil || countsType(f, value) ||
+		f.Calls(value, "(reflect.Value).Len", "(*bytes.Buffer).Len", "(*strings.Builder).Len", "unicode/utf8.RuneCountInString", "unicode/utf8.RuneCount", "strings.Count", "bytes.Count") != nil
+}
+
+// NeedsMax reports whether only a version of Go that has max can say how many rounds a loop has: the number may be below 0.
+func NeedsMax(f *code.Func, loop ast.Stmt) bool {
+	l, ok := loop.(*ast.ForStmt)
+	return ok && !f.Pkg.AtLeast(hasMax) && counterOf(f, l) != nil
+}
+
+// hasMax is the minor version of Go that has max.
+const hasMax = 21
+
 // rounds returns how many rounds there are.
 func (c *counter) rounds(f *code.Func) (string, bool) {
 	to, more := c.to, c.more
@@ -282,11 +307,11 @@ func (c *counter) rounds(f *code.Func) (string, bool) {
 		// What is left of the length of nothing is more than -1 then.
 		switch rest := more - from + c.step - 1; {
 		case rest <= -c.step:
-		case f.Builtin(ast.Unparen(to), "len") != nil, countsType(f, to), f.IsConst(to) && rest == 0:
+		case f.Builtin(ast.Unparen(to), "len") != nil, countsType(f, to), isCount(f, to), f.IsConst(to) && rest == 0:
 			return over(f.Src(to), rest, c.step), true
 		}
 	}
-	if !f.Pkg.AtLeast(21) { // which has max
+	if !f.Pkg.AtLeast(hasMax) {
 		return "", false
 	}
 	n := f.Src(to)

@@ -190,7 +190,7 @@ func (p *Reader) verb(verb string, e ast.Expr) (Piece, bool) {
 		return mk(24, "", "append(%s, %s...)", src)
 	case info&types.IsString != 0 && verb == "q":
 		return mk(24, "strconv", "strconv.AppendQuote(%s, %s)", as(types.String, "string"))
-	case info&types.IsInteger != 0 && verb == "c" && b.Kind() == types.Int32:
+	case info&types.IsInteger != 0 && verb == "c" && b.Kind() == types.Int32 && p.Pkg.AtLeast(18):
 		return mk(4, "unicode/utf8", "utf8.AppendRune(%s, %s)", as(types.Int32, "rune"))
 	case info&types.IsInteger != 0 && base != 0 && info&types.IsUnsigned != 0:
 		return mk(8, "strconv", "strconv.AppendUint(%s, %s, %d)", as(types.Uint64, "uint64"), base)
@@ -221,6 +221,8 @@ func (p *Reader) onlyFmt(verb string, e ast.Expr) {
 		p.No(missing.ValueAtRunTime, p.Src(e))
 	case kind.PrintsItself(t):
 		p.No(missing.PrintsItself, p.Src(e))
+	case verb == "c" && kind.IsBasic(t, types.IsInteger) && !p.Pkg.AtLeast(18):
+		p.No(missing.OlderGo, 18, "utf8.AppendRune")
 	default:
 		p.No(missing.NotAsStrconv, p.Src(e), verb)
 	}
