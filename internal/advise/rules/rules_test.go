@@ -149,7 +149,11 @@ func told(found []report.Finding) string {
 			fmt.Fprintf(&b, "\tno patch: %s\n", no)
 		}
 		for _, x := range f.Fixes {
-			fmt.Fprintf(&b, "%s (%s)\n%s", x.Title, x.Grade, x.Patch)
+			risk := ""
+			if x.Risk != "" {
+				risk = ": " + x.Risk
+			}
+			fmt.Fprintf(&b, "%s (%s)%s\n%s", x.Title, x.Grade, risk, x.Patch)
 		}
 	}
 	return b.String()

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strconv"
@@ -98,7 +99,7 @@ func joinedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) {
 		_, known = texts(p).Formatted(format)
 	}
 	if ok && known {
-		f.Fixes = appended(p, call, w, list)
+		f.Fixes = appended(p, call, w, list, &f)
 	}
 	if format == nil { // one copy less, in the same line
 		f.Fixes = append(f.Fixes, writtenString(p, call, w, arg)...)
@@ -211,15 +212,15 @@ func formattedWrite(p *advise.Pass, call *ast.CallExpr) {
 		Callee: "fmt.Fprintf",
 	}
 	if ok && text.Dynamic(list) > 0 {
-		f.Fixes = appended(p, call, w, list)
+		f.Fixes = appended(p, call, w, list, &f)
 	} else if ok {
 		f.NoFix = missing.SameText.Of()
 	}
 	p.Report(call, c, f)
 }
 
-// appended is a fix that puts pieces together in a buffer and writes that, in place of a call.
-func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece) []report.Fix {
+// appended gives a finding a fix that puts pieces together in a buffer and writes that, in place of a call, or that writes them one by one.
+func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece, f *advise.Finding) []report.Fix {
 	st := p.Statement(call)
 	if st == nil || !firstIn(p.Func, st, call) {
 		p.No(missing.EvaluatedLater)
@@ -232,59 +233,144 @@ func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece)
 		p.No(missing.WriterIsNoVariable)
 		return nil
 	}
-	buf := p.LocalName("buf")
-	write := fmt.Sprintf("%s.Write(%s)", p.Src(w), buf)
 	if lines := writes(p, call, w, list); lines != nil {
-		return p.Fix(report.Mechanical, "write the parts", edit.Replace(st, strings.Join(lines, "\n")))
+		grade := report.Mechanical
+		f.Advice, f.Risk, f.Safe = "write the parts one by one, which allocates nothing", "none", true
+		if types.IsInterface(p.TypeOf(w)) && !has(p.Func, w, "Flush") {
+			grade = report.Ownership
+			f.Risk, f.Safe = "each part is written by itself: that takes longer where "+p.Src(w)+" is a file or a connection without a buffer", false
+		}
+		return p.Fix(grade, "write the parts", edit.Replace(st, strings.Join(lines, "\n")))
 	}
-	if has(p.Func, w, "AvailableBuffer") && flow.Quiet(p.Func, call) {
+	inLoop := p.Loop(call) != nil && p.Statement(p.Loop(call)) != nil
+	grade, risk := report.Mechanical, ""
+	if p.Calls(call, "fmt.Fprintf") != nil && types.IsInterface(p.TypeOf(w)) && !inLoop && !has(p.Func, w, "AvailableBuffer") {
+		// What may keep the buffer has it on the heap, which fmt has only its arguments on.
+		_, size := appends(p, list, "", "")
+		switch objects, bytes := boxed(p, call.Args[2:]); {
+		case bytes >= bufferRoom(size):
+		case objects < 2:
+			return p.No(missing.BufferOnHeap, p.Src(w))
+		default:
+			grade, risk = report.Ownership, fmt.Sprintf("%s.Write may keep the buffer, so it is on the heap: one object of %d bytes in place of %d of %d bytes altogether", p.Src(w), bufferRoom(size), objects, bytes)
+		}
+	}
+	buf := p.NewLocal("buf")
+	write := fmt.Sprintf("%s.Write(%s)", p.Src(w), buf)
+	if has(p.Func, w, "AvailableBuffer") && flow.Quiet(p.Func, call) && lacksFreePart(p.Func, w).Fact == "" {
 		lines, _ := appends(p, list, buf, buf)
 		return p.Fix(report.Mechanical, "append to the free part of the buffer that is written to",
 			edit.Before(st, fmt.Sprintf("%s := %s.AvailableBuffer()\n%s\n", buf, p.Src(w), strings.Join(lines, "\n"))), edit.Replace(call, write))
 	}
-	if loop := p.Loop(call); loop != nil && p.Statement(loop) != nil && types.IsInterface(p.TypeOf(w)) {
+	if loop := p.Loop(call); inLoop && types.IsInterface(p.TypeOf(w)) {
 		lines, size := appends(p, list, buf, buf+"[:0]")
 		return p.Fix(report.Ownership, "append to a buffer that all rounds share",
 			edit.Before(p.Statement(loop), fmt.Sprintf("%s := make([]byte, 0, %d)\n", buf, bufferRoom(size))),
 			edit.Before(st, strings.Join(lines, "\n")+"\n"), edit.Replace(call, write))
 	}
 	lines, size := appends(p, list, buf, buf)
-	return p.Fix(report.Mechanical, "append to a buffer",
-		edit.Before(st, fmt.Sprintf("%s := make([]byte, 0, %d)\n%s\n", buf, bufferRoom(size), strings.Join(lines, "\n"))), edit.Replace(call, write))
+	return withRisk(p.Fix(grade, "append to a buffer",
+		edit.Before(st, fmt.Sprintf("%s := make([]byte, 0, %d)\n%s\n", buf, bufferRoom(size), strings.Join(lines, "\n"))), edit.Replace(call, write)), risk)
 }
 
-// writes returns statements that write pieces one by one to a Buffer or a Builder in memory, where a call is a statement that writes all of
-// them, or nil.
+// withRisk says what may go wrong with fixes.
+func withRisk(fixes []report.Fix, risk string) []report.Fix {
+	for i := range fixes {
+		fixes[i].Risk = risk
+	}
+	return fixes
+}
+
+// boxed returns how many values are put on the heap to be arguments of fmt, and their size. Constants and values of one byte are in the program
+// already.
+func boxed(p *advise.Pass, args []ast.Expr) (objects, bytes int) {
+	for _, a := range args {
+		size, ok := p.SizeOf(p.TypeOf(a))
+		if ok && size > 1 && !p.IsConst(a) && !types.IsInterface(p.TypeOf(a)) && calls.Boxes(p.Func, a) {
+			objects, bytes = objects+1, bytes+int(size)
+		}
+	}
+	return objects, bytes
+}
+
+// writes returns statements that write pieces one by one, where a call is a statement that writes all of them, or nil: to a Buffer or a Builder
+// in memory, to a Writer with a buffer that has no free part yet, or, where all pieces are texts, to an interface that writes strings.
 func writes(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece) (lines []string) {
 	t := strings.TrimPrefix(p.TypeOf(w).String(), "*")
-	st, ok := p.Statement(call).(*ast.ExprStmt)
-	if !ok || st.X != call || t != "bytes.Buffer" && t != "strings.Builder" || !flow.Quiet(p.Func, call) {
+	one, two := "", "" // what the results of WriteByte and WriteString are assigned to
+	switch st := p.Statement(call).(type) {
+	case *ast.ExprStmt:
+		if st.X != call {
+			return nil
+		}
+	case *ast.AssignStmt:
+		if !assignsOnly(st, call) || slices.ContainsFunc(st.Lhs, func(e ast.Expr) bool { return !code.IsBlank(e) }) {
+			return nil
+		}
+		one, two = "_ = ", "_, _ = "
+	default:
+		return nil
+	}
+	older := lacksFreePart(p.Func, w).Fact != ""
+	byByte := true
+	switch {
+	case t == "bytes.Buffer", t == "strings.Builder", t == "bufio.Writer" && older:
+	case types.IsInterface(p.TypeOf(w)) && hasMethod(p.Func, w, "WriteString", writeString):
+		byByte = hasMethod(p.Func, w, "WriteByte", writeByte)
+	default:
+		return nil
+	}
+	if !flow.Quiet(p.Func, call) {
 		return nil
 	}
 	to := p.Src(w)
 	for _, v := range text.Joined(list) {
 		if v.Append == nil {
-			if len(v.Text) == 1 && v.Text[0] < utf8.RuneSelf {
-				lines = append(lines, fmt.Sprintf("%s.WriteByte(%s)", to, strconv.QuoteRune(rune(v.Text[0]))))
+			if byByte && len(v.Text) == 1 && v.Text[0] < utf8.RuneSelf {
+				lines = append(lines, fmt.Sprintf("%s%s.WriteByte(%s)", one, to, strconv.QuoteRune(rune(v.Text[0]))))
 			} else {
-				lines = append(lines, fmt.Sprintf("%s.WriteString(%s)", to, text.QuotedText(v.Text)))
+				lines = append(lines, fmt.Sprintf("%s%s.WriteString(%s)", two, to, text.QuotedText(v.Text)))
 			}
 			continue
 		}
 		part, isText := strings.CutSuffix(strings.TrimPrefix(v.Append("buf"), "append(buf, "), "...)")
 		switch {
 		case isText && v.Bytes:
-			lines = append(lines, fmt.Sprintf("%s.Write(%s)", to, part))
+			lines = append(lines, fmt.Sprintf("%s%s.Write(%s)", two, to, part))
 		case isText && v.Expr != "":
-			lines = append(lines, fmt.Sprintf("%s.WriteString(%s)", to, v.Expr))
-		case t == "bytes.Buffer" && !isText:
-			lines = append(lines, fmt.Sprintf("%s.Write(%s)", to, v.Append(to+".AvailableBuffer()")))
+			lines = append(lines, fmt.Sprintf("%s%s.WriteString(%s)", two, to, withoutParens(v.Expr)))
+		case t == "bytes.Buffer" && !isText && !older:
+			lines = append(lines, fmt.Sprintf("%s%s.Write(%s)", two, to, v.Append(to+".AvailableBuffer()")))
 		default:
 			return nil
 		}
 		p.Need(v.Needs...)
 	}
 	return lines
+}
+
+// The methods of io.StringWriter and io.ByteWriter.
+var (
+	writeString = signature([]types.Type{types.Typ[types.String]}, types.Typ[types.Int], types.Universe.Lookup("error").Type())
+	writeByte   = signature([]types.Type{types.Typ[types.Byte]}, types.Universe.Lookup("error").Type())
+)
+
+func signature(params []types.Type, results ...types.Type) *types.Signature {
+	tuple := func(list []types.Type) *types.Tuple {
+		var vars []*types.Var
+		for _, t := range list {
+			vars = append(vars, types.NewParam(token.NoPos, nil, "", t))
+		}
+		return types.NewTuple(vars...)
+	}
+	return types.NewSignatureType(nil, nil, nil, tuple(params), tuple(results), false)
+}
+
+// hasMethod reports whether an expression has a method with a signature.
+func hasMethod(f *code.Func, e ast.Expr, method string, sig *types.Signature) bool {
+	obj, _, _ := types.LookupFieldOrMethod(f.TypeOf(e), true, f.Pkg.Types, method)
+	fn, ok := obj.(*types.Func)
+	return ok && types.Identical(fn.Signature(), sig)
 }
 
 // has reports whether an expression has a method.

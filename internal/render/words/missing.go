@@ -99,6 +99,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.ReaderOfOtherType: "the reader is not passed as an interface, and *strings.Reader is another type",
 		missing.NoTwin:            "there is no variant of the function for these arguments",
 		missing.NoWriteString:     "%s may have no WriteString, and without one the string is copied anyway",
+		missing.BufferOnHeap:      "%s may keep what it is given to write, so a buffer would be on the heap, and larger than what fmt allocates",
 
 		missing.OnlyFmt:               "only package fmt can print some of the parts",
 		missing.ValueAtRunTime:        "the value of %s is only known at run time",
@@ -169,6 +170,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.PoolTooSmall:     "its length or capacity is not a constant, so buffers in a pool may be too small",
 		missing.RoundTooSmall:    "it is not made empty with a constant capacity, so an earlier iteration may have left it too small",
 		missing.MayBeNegative:    "%s may be negative, and then make panics",
+		missing.GrowsOverCalls:   "%s grows over many calls, and the code does not show how many elements it gets",
 
 		missing.LabeledLoop:        "the loop has a label, which other statements may use",
 		missing.NameOrLabel:        "another variable in the function has the same name, or the loop has a label",

@@ -94,6 +94,7 @@ const (
 	ReaderOfOtherType Fact = "reader-of-other-type"
 	NoTwin            Fact = "no-twin"
 	NoWriteString     Fact = "no-write-string"
+	BufferOnHeap      Fact = "buffer-on-heap"
 )
 
 // Formats and texts.
@@ -170,6 +171,7 @@ const (
 	RoundTooSmall    Fact = "round-too-small"
 	MayHaveNoRound   Fact = "may-have-no-round"
 	MayBeNegative    Fact = "may-be-negative"
+	GrowsOverCalls   Fact = "grows-over-calls"
 )
 
 // What a loop or a function does in which order.

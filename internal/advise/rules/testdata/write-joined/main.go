@@ -111,6 +111,40 @@ func slow(w io.Writer, n int) {
 	fmt.Fprintf(w, "%d\n", n) // cost: fmt.Fprintf os.(*File).Write
 }
 
+// A textWriter may be a file, to which each part is written by itself.
+type textWriter interface {
+	io.Writer
+	WriteString(s string) (int, error)
+}
+
+// A bufWriter has a buffer.
+type bufWriter interface {
+	textWriter
+	WriteByte(c byte) error
+	Flush() error
+}
+
+func texts(w textWriter, tag string, raw []byte) {
+	_, _ = fmt.Fprintf(w, "<%s", tag)            // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+	_, _ = fmt.Fprintf(w, "</%s>%s\n", tag, raw) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+}
+
+func textsBuffered(w bufWriter, tag, more string) {
+	fmt.Fprintf(w, "<%s", tag+more)            // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+	_, _ = w.Write([]byte("<" + tag + "/>\n")) // cost: runtime.concatstring3 runtime.mallocgc; want
+}
+
+// A number is no text, and a buffer for it would be larger than what fmt allocates.
+func oneNumber(w textWriter, n int) {
+	fmt.Fprintf(w, "%d\n", n) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+}
+
+// A buffer is one object in place of two.
+func twoNumbers(w io.Writer, a, b int) {
+	fmt.Fprintf(w, "%d %d\n", a, b) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+	fmt.Fprintf(w, "%d-%d\n", a, b) // cost: fmt.Fprintf fmt.(*pp).doPrintf; want
+}
+
 func good(w io.Writer, b []byte) {
 	w.Write(strconv.AppendInt(b, 1, 10)) // cost: os.(*File).Write
 }
@@ -141,5 +175,10 @@ func main() {
 	builder(new(bytes.Buffer), "x")
 	second(w, 2)
 	slow(w, 3)
+	texts(w, "td", []byte("raw"))
+	textsBuffered(b, "a", "b")
+	b.Flush()
+	oneNumber(w, 3)
+	twoNumbers(w, 4, 5)
 	good(w, nil)
 }
