@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/advise/facts/once"
+	"github.com/hone-perf/hone/internal/advise/facts/owner"
 	"github.com/hone-perf/hone/internal/advise/facts/pool"
 	"github.com/hone-perf/hone/internal/report/missing"
 	"github.com/hone-perf/hone/internal/unit"
@@ -83,9 +84,36 @@ var hotAllocation = &advise.Rule{
 					told.Fixes = usualRoom(p, s, &told)
 				}
 			}
+			if told.NoFix.Fact == "" {
+				told.NoFix = keptBy(p, n, f)
+			}
 			p.Report(n, c, told)
 		})
 	},
+}
+
+// keptBy says who has what a statement allocates, where the code shows that it cannot be used again: a list that grows over calls, or a map that
+// leaves the function.
+func keptBy(p *advise.Pass, n ast.Node, f *leaf) (why missing.Reason) {
+	st, ok := p.Statement(n).(*ast.AssignStmt)
+	if !ok || f == nil || len(st.Lhs) != 1 {
+		return why
+	}
+	target := st.Lhs[0]
+	switch f.prefix {
+	case growing.prefix:
+		if p.Local(target) == nil {
+			return missing.GrowsOverCalls.Of(p.Src(target))
+		}
+	case "mapassign", "makemap":
+		if index, ok := target.(*ast.IndexExpr); ok {
+			target = index.X
+		}
+		if m := p.Local(target); m != nil && kind.IsMap(m.Type()) && !owner.StaysInside(p.Func, m) {
+			return missing.MayBeKept.Of(m.Name())
+		}
+	}
+	return why
 }
 
 var leaves = []leaf{

@@ -158,6 +158,12 @@ func visited(text string) []rune {
 	return out
 }
 
+type accumulator struct{ tokens []string }
+
+func (a *accumulator) emit(token string) {
+	a.tokens = append(a.tokens, token) // cost: runtime.growslice runtime.mallocgc; want
+}
+
 func main() {
 	fmt.Println(visited("aä"), visited("") == nil)
 	fmt.Println(one("a"), two("b"), many([]string{"c"}))
@@ -168,4 +174,7 @@ func main() {
 	fmt.Println(text([]rune("ab")), letter('x'), plain([]byte("b")), someRoom(9))
 	fmt.Println(union([]string{"a"}, []string{"a", "b"}))
 	fmt.Println(lists(3), list([]string{"a", "b"}).name, letters("äb"), key("a", "b"), grown([]string{"x", "y"}), counted(2))
+	a := new(accumulator)
+	a.emit("t")
+	fmt.Println(a.tokens)
 }
