@@ -37,6 +37,13 @@ var fmtText = &advise.Rule{
 					}
 				}
 			}
+			x := anything(p.Func, call)
+			var all []*ast.CallExpr // that show a value whose type only the program knows
+			if x != nil {
+				if all = anythings(p.Func); all[0] != call {
+					return // its patch is that of the first
+				}
+			}
 			name := "fmt." + p.Callee(call).Name()
 			f := advise.Finding{
 				Title:  "string built by fmt",
@@ -45,10 +52,14 @@ var fmtText = &advise.Rule{
 				Callee: name, Risk: "none", Safe: true,
 			}
 			c := p.Cost(call, cost.Either(formatting(name), calls.Boxing(p.Func, call)))
-			if x := anything(p.Func, call); x != nil {
+			if x != nil {
+				var worst *ast.CallExpr
+				worst, c, f.Also = anythingsCost(p, all)
+				call, name = worst, "fmt."+p.Callee(worst).Name()
+				f.Callee = name
 				f.Claim = name + " finds out by itself that it is given a text or a number, and makes a copy on the heap also of what is a text already"
 				f.Advice = "look for the usual types first, and leave the others to package fmt"
-				f.Fixes = typesFirst(p, call, x)
+				typesFirst(p, all, &f)
 			} else if list, ok := texts(p).Formatted(call); ok && text.Dynamic(list) > 0 && p.Worth(c) {
 				f.Fixes = addedUp(p, call, list)
 			} else if ok && text.Dynamic(list) == 0 {
@@ -154,14 +165,56 @@ func anything(f *code.Func, call *ast.CallExpr) ast.Expr {
 	return x
 }
 
-// typesFirst is a fix that has a function of its own for texts and the usual numbers. What has methods has another type than these.
-func typesFirst(p *advise.Pass, call *ast.CallExpr, x ast.Expr) []report.Fix {
-	anyType := "any"
-	if !p.Pkg.AtLeast(18) {
-		anyType = "interface{}"
+// anythings returns all calls of the function that show just one value, of which only the program knows the type.
+func anythings(f *code.Func) (out []*ast.CallExpr) {
+	ast.Inspect(f.Decl, func(n ast.Node) bool {
+		if call := f.Calls(n, "fmt.Sprintf", "fmt.Sprint"); call != nil && len(call.Args) > 0 && !call.Ellipsis.IsValid() && anything(f, call) != nil {
+			out = append(out, call)
+		}
+		return true
+	})
+	return out
+}
+
+// anythingsCost returns the call that costs most, what all of them do, and the others.
+func anythingsCost(p *advise.Pass, all []*ast.CallExpr) (worst *ast.CallExpr, sum cost.Cost, others []ast.Node) {
+	var most cost.Cost
+	worst = all[0]
+	lines := map[int]bool{}
+	for _, call := range all {
+		if line := p.Line(call.Pos()); lines[line] {
+			continue
+		} else {
+			lines[line] = true
+		}
+		c := p.Cost(call, cost.Either(formatting("fmt."+p.Callee(call).Name()), calls.Boxing(p.Func, call)))
+		sum.Add(&c)
+		if p.Costs.Weight(&c) > p.Costs.Weight(&most) {
+			worst, most = call, c
+		}
 	}
+	for _, call := range all {
+		if call != worst {
+			others = append(others, call)
+		}
+	}
+	return worst, sum, others
+}
+
+// typesFirst gives a finding a fix that has a function of its own for texts, the usual numbers, and what the package itself tells apart and has
+// a text.
+func typesFirst(p *advise.Pass, all []*ast.CallExpr, f *advise.Finding) {
 	p.Need("strconv")
-	name, edits := edit.DeclareShared(p.Func, "textOf", "// %s returns what fmt.Sprint does.", `func %s(v `+anyType+`) string {
+	cases, names := "", []string{"string", "bool", "int", "int64", "uint64"}
+	for _, t := range speakers(p) {
+		name := types.TypeString(t, p.Qualifier())
+		cases += "	case " + name + ":\n		return x.String()\n"
+		names = append(names, name)
+		if pkg := t.Obj().Pkg(); pkg != p.Pkg.Types {
+			p.Need(pkg.Path())
+		}
+	}
+	name, edits := edit.DeclareShared(p.Func, "textOf", "// %s returns what fmt.Sprint does.", `func %s(v `+p.Pkg.Any()+`) string {
 	switch x := v.(type) {
 	case string:
 		return x
@@ -173,10 +226,63 @@ func typesFirst(p *advise.Pass, call *ast.CallExpr, x ast.Expr) []report.Fix {
 		return strconv.FormatInt(x, 10)
 	case uint64:
 		return strconv.FormatUint(x, 10)
-	}
+`+cases+`	}
 	return fmt.Sprint(v)
 }`)
-	return p.Fix(report.Mechanical, "look for the usual types first", append(edits, edit.Replace(call, name+"("+p.Src(x)+")"))...)
+	for _, call := range all {
+		edits = append(edits, edit.Replace(call, name+"("+p.Src(anything(p.Func, call))+")"))
+	}
+	f.Fixes = p.Fix(report.Mechanical, "look for the usual types first", edits...)
+	last := len(names) - 1
+	f.Risk = "which types come is only known when the program runs: what is no " + strings.Join(names[:last], ", ") + " or " + names[last] + " takes as long as before, so measure it"
+	f.Safe = false
+}
+
+// speakers returns the types that the package tells apart where a value may be of any, and that fmt asks for their text: those of texts and
+// numbers, as their method then has nothing to look up that may be missing.
+func speakers(p *advise.Pass) (out []*types.Named) {
+	for _, file := range p.Pkg.Files {
+		ast.Inspect(file.AST, func(n ast.Node) bool {
+			sw, ok := n.(*ast.TypeSwitchStmt)
+			if !ok {
+				return true
+			}
+			for _, st := range sw.Body.List {
+				for _, e := range st.(*ast.CaseClause).List {
+					t, ok := types.Unalias(p.TypeOf(e)).(*types.Named)
+					if ok && speaks(t) && (t.Obj().Exported() || t.Obj().Pkg() == p.Pkg.Types) && !slices.Contains(out, t) && ofAnything(p.Func, sw) {
+						out = append(out, t)
+					}
+				}
+			}
+			return true
+		})
+	}
+	slices.SortFunc(out, func(a, b *types.Named) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+// ofAnything reports whether a switch is over the type of a value that may be of any.
+func ofAnything(f *code.Func, sw *ast.TypeSwitchStmt) bool {
+	found := false
+	ast.Inspect(sw.Assign, func(n ast.Node) bool {
+		if as, ok := n.(*ast.TypeAssertExpr); ok && as.Type == nil {
+			t, isInterface := f.TypeOf(as.X).Underlying().(*types.Interface)
+			found = isInterface && t.Empty()
+		}
+		return !found
+	})
+	return found
+}
+
+// speaks reports whether fmt asks a type for its text, which is a text or number itself, by its method String.
+func speaks(t *types.Named) bool {
+	if _, basic := t.Underlying().(*types.Basic); !basic || t.TypeArgs().Len() > 0 || t.Obj().Parent() != t.Obj().Pkg().Scope() || formatsItself(t) {
+		return false
+	}
+	methods := types.NewMethodSet(t) // without those of the pointer
+	str := methods.Lookup(nil, "String")
+	return str != nil && methods.Lookup(nil, "Error") == nil && types.Identical(str.Obj().(*types.Func).Signature(), signature(nil, types.Typ[types.String]))
 }
 
 // maxSummands bounds the parts of a sum: the compiler adds up to five at once without a list of them, and what is longer reads worse

@@ -57,7 +57,7 @@ func long(a, b, c, d, e string) string {
 
 func anything(v any, e fmt.Stringer) string {
 	s := fmt.Sprint(v)          // cost: fmt.Sprint fmt.(*pp).doPrint; want
-	s += fmt.Sprintf("%v", v)   // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	s += fmt.Sprintf("%v", v)   // cost: fmt.Sprintf fmt.(*pp).doPrintf
 	s += fmt.Sprintf("%5v", v)  // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
 	s += fmt.Sprint(e)          // cost: fmt.Sprint fmt.(*pp).doPrint; want
 	return s + fmt.Sprint(v, v) // cost: fmt.Sprint fmt.(*pp).doPrint; want
