@@ -306,12 +306,12 @@ func madeBefore(p *advise.Pass, g *growth, n string) (string, missing.Reason) {
 	decl, value := p.Declared(s)
 	_, isVar := decl.(*ast.DeclStmt)
 	isNil := isVar && value == nil || decl == nil && p.IsParamResult(s)
-	t, isSlice := types.Unalias(s.Type()).(*types.Slice)
+	_, isSlice := s.Type().Underlying().(*types.Slice)
 	first := p.Uses(s)
 	if !isSlice || p.Statement(g.loop) != g.loop || flow.Captured(p.Func, s, p.Decl.Body) || len(first) == 0 || first[0].Pos() < g.loop.Pos() {
 		return "", missing.NoGrowBefore.Of(s.Name())
 	}
-	made := fmt.Sprintf("%s = make([]%s, 0, %s)\n", s.Name(), types.TypeString(t.Elem(), p.Qualifier()), n)
+	made := fmt.Sprintf("%s = make(%s, 0, %s)\n", s.Name(), types.TypeString(s.Type(), p.Qualifier()), n)
 	if _, _, ok := emptyDeclaration(p, s, decl, value); ok && !isNil && p.Parent(decl) == p.Parent(g.loop) {
 		return made, missing.Reason{}
 	}
