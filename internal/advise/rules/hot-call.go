@@ -30,6 +30,9 @@ var hotCall = &advise.Rule{
 				if slices.ContainsFunc(c.Below, func(b string) bool { return symbol.IsLoopBody(b, p.Name) }) {
 					continue // an iterator calls the body of the loop, whose lines have the cost
 				}
+				if toldWhereMade(p, c) {
+					continue
+				}
 				if fn := c.First(); fn != "" && !symbol.IsRuntime(fn) && !p.Mine(fn) && !talks(fn) && (all || fn == poolGet || !callsBack(p, c)) {
 					if by[fn] == nil {
 						by[fn] = new(cost.Cost)

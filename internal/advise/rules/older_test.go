@@ -42,7 +42,7 @@ import (
 
 func press(w io.Writer, data []byte) {
 	z, _ := zlib.NewWriterLevel(w, zlib.BestSpeed) // cost: compress/zlib.NewWriterLevelDict
-	z.Write(data)
+	z.Write(data) // cost: compress/zlib.(*Writer).Write compress/flate.NewWriter
 	z.Close()
 }
 
@@ -99,8 +99,10 @@ func each(s string) (n int) {
 
 type value struct{ v reflect.Value }
 
-func (v *value) items() []*value {
-	var items []*value
+type values []*value
+
+func (v *value) items() values {
+	var items values
 	count := v.v.Len()
 	for i := 0; i < count; i++ {
 		items = append(items, &value{v.v.Index(i)}) // cost: runtime.growslice runtime.mallocgc
@@ -143,6 +145,9 @@ func main() {
 			for _, f := range adviceFrom(t, version, src, nil, 1e-9).Findings {
 				if f.Missing.Fact == missing.DoesNotCompile || f.Missing.Fact == missing.DoesNotApply {
 					t.Errorf("%s of line %d: %s", f.Rule, f.Where.Line, f.Missing.Fact)
+				}
+				if f.Where.Line == lineOf(src, "z.Write(data)") {
+					t.Errorf("%s counts the compressor once more, where it is first written to", f.Rule)
 				}
 				if len(f.Fixes) == 0 {
 					why[f.Where.Line] = f.Missing.Fact

@@ -103,6 +103,12 @@ func madeAnew(p *advise.Pass, call *ast.CallExpr, r reusable) {
 	p.Report(call, c, f)
 }
 
+// toldWhereMade reports whether samples are of what a compressor makes when it is first written to, and there is a finding of it where the
+// function makes the compressor.
+func toldWhereMade(p *advise.Pass, c *cost.Chain) bool {
+	return slices.ContainsFunc(reusables, func(r reusable) bool { return c.Has(r.where...) && p.Knows(p.Name, r.where[0]) })
+}
+
 // reused is a fix that takes what a function makes from a pool, or, in a loop, makes it before the loop.
 func reused(p *advise.Pass, call *ast.CallExpr, r reusable) []report.Fix {
 	st, ok := p.Parent(call).(*ast.AssignStmt)
