@@ -72,12 +72,12 @@ func keeperOf(f *code.Func, lit *ast.FuncLit) missing.Fact {
 	}
 }
 
-// allocatesElse reports whether something else on the first line of a literal may allocate.
-func allocatesElse(f *code.Func, lit *ast.FuncLit) bool {
+// allocatesElse reports whether something else on the first line of a literal, or of another node, may allocate.
+func allocatesElse(f *code.Func, lit ast.Node) bool {
 	found := false
 	at := f.Line(lit.Pos())
 	ast.Inspect(f.Decl, func(n ast.Node) bool {
-		if n == nil || n == ast.Node(lit) {
+		if n == nil || n == lit {
 			return false
 		}
 		if f.Line(n.Pos()) != at {

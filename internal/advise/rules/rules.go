@@ -54,6 +54,7 @@ var All = []*advise.Rule{
 	errorPerCall,
 	interfaceBoxing,
 	closurePerCall,
+	methodValue,
 	deferInLoop,
 	timePerItem,
 	goroutinePerItem,

@@ -109,6 +109,9 @@ func (fn *Func) Mentions(name string) bool {
 	return fn.Pkg.others(name)
 }
 
+// NamedElsewhere reports whether files of the folder that were not loaded may name something of the package: tests, and those for other systems.
+func (u *Package) NamedElsewhere(name string) bool { return u.others(name) }
+
 // others reports whether a name is in any of the files of the folder that were not loaded: tests, and those for other systems.
 func (u *Package) others(name string) bool {
 	if u.rest == nil {
