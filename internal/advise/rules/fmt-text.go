@@ -37,6 +37,9 @@ var fmtText = &advise.Rule{
 					}
 				}
 			}
+			if writesFormatted(p.Func, call) != nil {
+				return // format-then-write has it
+			}
 			x := anything(p.Func, call)
 			var all []*ast.CallExpr // that show a value whose type only the program knows
 			if x != nil {

@@ -17,6 +17,7 @@ var All = []*advise.Rule{
 	poolNonPointer,
 	bufferPerCall,
 	writeJoined,
+	formatThenWrite,
 	fmtText,
 	concatLoop,
 	joinedParts,
