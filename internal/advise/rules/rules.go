@@ -45,6 +45,7 @@ var All = []*advise.Rule{
 	objectPerCall,
 	scratchPerCall,
 	listPerRound,
+	twinSlices,
 	mapByPointer,
 	mapAsSet,
 	growingMap,
