@@ -22,6 +22,7 @@ var All = []*advise.Rule{
 	concatLoop,
 	joinedParts,
 	invariantText,
+	repeatedText,
 	recomputedValue,
 	numberText,
 	splitOne,
