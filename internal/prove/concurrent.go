@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/scratch"
 	"github.com/hone-perf/hone/internal/unit"
@@ -226,70 +227,20 @@ func callee(info *types.Info, call *ast.CallExpr) types.Object {
 // writes returns the variables of the package that a function may write to: what it assigns to, takes the address of, or calls methods of
 // a pointer on. Those made to be shared are left out.
 func (s *side) writes(d *decl) map[string]bool {
-	info := s.pkg.TypesInfo
 	out := make(map[string]bool)
-	add := func(x ast.Expr) {
-		for {
-			switch y := ast.Unparen(x).(type) {
-			case *ast.SelectorExpr:
-				x = y.X
-				continue
-			case *ast.IndexExpr:
-				x = y.X
-				continue
-			case *ast.SliceExpr:
-				x = y.X
-				continue
-			case *ast.StarExpr:
-				x = y.X
-				continue
-			case *ast.Ident:
-				if v, ok := info.Uses[y].(*types.Var); ok && v.Parent() == s.pkg.Types.Scope() && !madeToShare(v.Type()) {
-					out[v.Name()] = true
-				}
-			}
-			return
+	for w := range writes.In(s.pkg.TypesInfo, d.node) {
+		v, ok := s.pkg.TypesInfo.Uses[w.Root].(*types.Var)
+		if ok && v.Parent() == s.pkg.Types.Scope() && !madeToShare(v.Type()) && needsLock(w) {
+			out[v.Name()] = true
 		}
 	}
-	ast.Inspect(d.node, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, x := range n.Lhs {
-				add(x)
-			}
-		case *ast.IncDecStmt:
-			add(n.X)
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				add(n.Key)
-				if n.Value != nil {
-					add(n.Value)
-				}
-			}
-		case *ast.UnaryExpr:
-			if n.Op == token.AND && !madeToShare(info.TypeOf(n.X)) {
-				add(n.X)
-			}
-		case *ast.CallExpr:
-			if id, ok := ast.Unparen(n.Fun).(*ast.Ident); ok && len(n.Args) > 0 {
-				if b, ok := info.Uses[id].(*types.Builtin); ok && slices.Contains([]string{"delete", "clear", "copy"}, b.Name()) {
-					add(n.Args[0])
-				}
-			}
-			// The receiver may be the address of a variable without being written as one.
-			if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
-				if m := info.Selections[sel]; m != nil && m.Kind() == types.MethodVal && !madeToShare(m.Recv()) {
-					_, pointer := types.Unalias(m.Recv()).(*types.Pointer)
-					_, takes := types.Unalias(m.Obj().(*types.Func).Signature().Recv().Type()).(*types.Pointer)
-					if takes && !pointer {
-						add(sel.X)
-					}
-				}
-			}
-		}
-		return true
-	})
 	return out
+}
+
+// needsLock reports whether goroutines that all do the same to a variable need a lock for that: they change it, or hand out its memory, and
+// that is not made to be shared.
+func needsLock(w writes.Write) bool {
+	return w.How.Sets() || w.How.HandsOut() && !madeToShare(w.Type)
 }
 
 // madeToShare reports whether goroutines may use a value of a type without a lock.

@@ -15,6 +15,8 @@ import (
 	"unicode"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 )
 
 // Guards are what tells whether values of a type are made to be shared by goroutines.
@@ -174,31 +176,12 @@ func hasCode(t types.Type, depth int) bool {
 
 // ofPackage reports whether what is assigned to is a variable of the package, or in one.
 func (g *guards) ofPackage(e ast.Expr) bool {
-	root := rootVariable(e)
+	root := writes.Root(g.pkg.TypesInfo, e)
 	if root == nil {
 		return false
 	}
 	v, ok := g.pkg.TypesInfo.Uses[root].(*types.Var)
 	return ok && v.Parent() == g.pkg.Types.Scope()
-}
-
-// rootVariable returns the name that an expression of fields, elements and pointers begins with, such as x of (*x.f)[i].g; nil where it
-// begins with something else.
-func rootVariable(e ast.Expr) *ast.Ident {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.Ident:
-			return x
-		default:
-			return nil
-		}
-	}
 }
 
 // flags reports whether a function uses the flags of the program, which are declared before there are goroutines.

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"fmt"
 	"go/types"
 	"path/filepath"
 	"slices"
@@ -402,6 +403,87 @@ func TestForeignValues(t *testing.T) {
 	for i, want := range []bool{true, false, true, false, true, true, false, true} {
 		if got := f.outside(&worker.Program{Steps: []worker.Step{{Func: 0}, {Func: i}}}); got != want {
 			t.Errorf("others may make call %d: %v", i, got)
+		}
+	}
+}
+
+// TestOwnVariables holds that calls which change a variable of a test, or have others change it, are not made by goroutines that share the variable.
+func TestOwnVariables(t *testing.T) {
+	tests := []struct {
+		code string
+		ok   bool
+	}{
+		{"s.Add(string(word[:0]) + text)", true},
+		{"func() { m.Lock(); s.Add(text); m.Unlock() }()", true},
+		{"s.Add(fmt.Sprint(next.Load()))", true},
+		{`s.Add(fmt.Sprint(room[0], c.n, c.get()))`, true},
+		{"s.Add(fill(room[:]))", false},
+		{"s.Add(fill(part.room[1:2]))", false},
+		{"s.Add(c.next())", false},
+		{"s.Add(part.c.next())", false},
+		{"s.Add(call(c.next))", false},
+		{"s.Add(fmt.Sprint(copy(room[:], text)))", false},
+		{"func() { clear(room[:]); s.Add(text) }()", false},
+		{"func() { for n = range 3 { s.Add(text) } }()", false},
+		{"func() { room[0]++; s.Add(text) }()", false},
+		{"x := c.next(); s.Add(x)", false},
+	}
+	var code strings.Builder
+	for i, tt := range tests {
+		fmt.Fprintf(&code, "func Test%d(t *testing.T) {\n\ts := New()\n\t%s\n}\n\n", i, tt.code)
+	}
+	g := guardsOf(t, `package g
+
+import "sync"
+
+// A Set is safe for concurrent use.
+type Set struct {
+	mu sync.Mutex
+	m  map[string]bool
+}
+
+func New() *Set { return &Set{m: map[string]bool{}} }
+
+func (s *Set) Add(w string) { s.mu.Lock(); defer s.mu.Unlock(); s.m[w] = true }
+`, `package g
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+type counter struct{ n byte }
+
+func (c *counter) next() string { c.n++; return string(rune(c.n)) }
+func (c counter) get() byte     { return c.n }
+
+var (
+	n    int
+	text = "a"
+	word = "b"
+	room [4]byte
+	c    counter
+	part struct {
+		room [4]byte
+		c    counter
+	}
+	m    sync.Mutex
+	next atomic.Int64
+)
+
+func fill(b []byte) string        { copy(b, "abcd"); return string(b) }
+func call(f func() string) string { return f() }
+
+`+code.String())
+	repeated := make(map[string]bool)
+	for _, r := range g.repeatTests() {
+		repeated[r.test] = true
+	}
+	for i, tt := range tests {
+		if got := repeated[fmt.Sprintf("Test%d", i)]; got != tt.ok {
+			t.Errorf("%s: goroutines do it with the variables of the test: %v", tt.code, got)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 )
 
 // slice returns the statements before one that make variables, without those about some others.
@@ -124,49 +126,24 @@ func unchanging(t types.Type) bool {
 	return isErrorType(t)
 }
 
-// changes reports whether a statement sets a variable or what it leads to, or takes its address.
+// changes reports whether a statement changes a variable or what it leads to, or hands out its memory.
 func (r *repeater) changes(s ast.Node, v types.Object) bool {
-	found := false
-	is := func(e ast.Expr) {
-		root := rootVariable(e)
-		found = found || root != nil && r.info.Uses[root] == v
-	}
-	ast.Inspect(s, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				is(l)
-			}
-		case *ast.IncDecStmt:
-			is(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				is(n.X)
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				is(n.Key)
-				is(n.Value)
-			}
-		}
-		return !found
-	})
-	return found
+	return writes.To(r.info, s, v, needsLock)
 }
 
 // changesOuter reports whether a statement uses a variable of the tests' own that all goroutines would have, in a way that is not only
 // reading what nobody changes.
 func (r *repeater) changesOuter(s ast.Stmt, own []int) bool {
 	bad := false
-	look := func(n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
+	look := func(in ast.Node) {
+		ast.Inspect(in, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
 			if !ok {
 				return !bad
 			}
 			v, ok := r.info.Uses[id].(*types.Var)
 			if ok && !v.IsField() && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() && r.ofTests(v) {
-				bad = bad || !unchanging(v.Type()) || r.changes(s, v)
+				bad = bad || !unchanging(v.Type()) || r.changes(in, v)
 			}
 			return !bad
 		})

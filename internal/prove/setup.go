@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 )
 
 // setsUp reports whether all that a method does is to put what its caller gives it into fields of its receiver that no lock guards: it
@@ -76,7 +78,7 @@ func (m *setUp) look(fn *ast.FuncDecl, depth int) bool {
 
 // change notes what an assignment changes. It reports false if that may be seen elsewhere and is not a field of the receiver.
 func (m *setUp) change(recv *ast.Ident, l, to ast.Expr, tok token.Token) bool {
-	root := rootVariable(l)
+	root := writes.Root(m.pkg.TypesInfo, l)
 	if root == nil {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 	"github.com/hone-perf/hone/internal/prove/worker"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -50,7 +51,7 @@ func (s *side) alters(d *decl) map[string]bool {
 
 // variableIn returns the variable of the package that an expression is, or a part of, or nil.
 func (s *side) variableIn(e ast.Expr) *types.Var {
-	id := rootVariable(e)
+	id := writes.Root(s.pkg.TypesInfo, e)
 	if id == nil {
 		return nil
 	}
@@ -60,48 +61,14 @@ func (s *side) variableIn(e ast.Expr) *types.Var {
 	return nil
 }
 
-// setsReceiver reports whether a method assigns to a part of its receiver.
+// setsReceiver reports whether a method changes a part of its receiver, or what that leads to.
 func (s *side) setsReceiver(d *decl) bool {
 	fn, ok := d.node.(*ast.FuncDecl)
 	if !ok || fn.Recv == nil || len(fn.Recv.List) == 0 || len(fn.Recv.List[0].Names) == 0 {
 		return false
 	}
 	recv := s.pkg.TypesInfo.Defs[fn.Recv.List[0].Names[0]]
-	found := false
-	set := func(e ast.Expr) {
-		for {
-			switch x := ast.Unparen(e).(type) {
-			case *ast.SelectorExpr:
-				e = x.X
-				continue
-			case *ast.IndexExpr:
-				e = x.X
-				continue
-			case *ast.StarExpr:
-				e = x.X
-				continue
-			case *ast.Ident:
-				found = found || recv != nil && s.pkg.TypesInfo.Uses[x] == recv
-			}
-			return
-		}
-	}
-	ast.Inspect(fn, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				set(l)
-			}
-		case *ast.IncDecStmt:
-			set(n.X)
-		case *ast.CallExpr:
-			if id, ok := ast.Unparen(n.Fun).(*ast.Ident); ok && len(n.Args) > 0 && (id.Name == "delete" || id.Name == "clear" || id.Name == "copy") {
-				set(n.Args[0])
-			}
-		}
-		return !found
-	})
-	return found
+	return recv != nil && writes.To(s.pkg.TypesInfo, fn, recv, func(w writes.Write) bool { return w.How.Sets() })
 }
 
 // closure returns declarations and all that they use.

@@ -163,12 +163,20 @@ var forTests = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/(\w+_|[a-z]|http|io|zap|log)?(test|tests|testing|testutils?|testhelpers?|mocks?|fakes?)/[^/]+$`)
 })
 
+// ofRuntime reports whether a function is what copy, a map or a conversion is compiled to.
+func ofRuntime(name string) bool {
+	return strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/runtime/")
+}
+
 // ofTests reports whether a race that calls showed is in what tests have beside the code, such as a fake writer, or in the calls
 // themselves: that is not made to be shared. The package itself is in dir. Functions of tests that make a call of the package for
 // their caller are as good as the caller.
 func ofTests(r *racelog.Race, dir string) bool {
 	for i := range r.Accesses {
 		stack := r.Accesses[i].Stack
+		for len(stack) > 0 && ofRuntime(stack[0].Func) { // it copies for the function that called it
+			stack = stack[1:]
+		}
 		n := slices.IndexFunc(stack, func(f racelog.Frame) bool { return made(&f) })
 		if n < 0 {
 			n = len(stack)

@@ -77,7 +77,16 @@ func TestOfTests(t *testing.T) {
 			t.Errorf("%v: %v", tt.files, got)
 		}
 	}
-	r := racelog.Race{Accesses: []racelog.Access{{Stack: []racelog.Frame{{File: "/m/mocktest/p.go"}, {File: calls}}}}}
+	copied := racelog.Frame{Func: "runtime.slicecopy", File: "/go/src/runtime/slice.go"} // for the function below it
+	r := racelog.Race{Accesses: []racelog.Access{{Stack: []racelog.Frame{copied, {File: "/m/p/help_test.go"}, {File: calls}}}}}
+	if !ofTests(&r, "/m/p") {
+		t.Error("a copy that a test makes is not of the package")
+	}
+	r.Accesses[0].Stack = []racelog.Frame{copied, {File: "/m/p/p.go"}, {File: "/m/p/help_test.go"}, {File: calls}}
+	if ofTests(&r, "/m/p") {
+		t.Error("a copy that the package makes is of the package")
+	}
+	r = racelog.Race{Accesses: []racelog.Access{{Stack: []racelog.Frame{{File: "/m/mocktest/p.go"}, {File: calls}}}}}
 	if ofTests(&r, "/m/mocktest") {
 		t.Error("a package for tests has no races of its own")
 	}
@@ -134,5 +143,26 @@ func TestRepeat(t *testing.T) {
 	}
 	if len(r.Notes) > 0 {
 		t.Errorf("notes %q", r.Notes)
+	}
+}
+
+// TestCleanTests holds that a package without data races has none where its tests have variables that they change, in each of the ways to do that.
+func TestCleanTests(t *testing.T) {
+	testrun.Live(t, "builds a package with the race detector, and calls it for some seconds")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/clean")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Find(t.Context(), Options{Dir: dir, Time: time.Hour, Runs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := s.Report(t.Context())
+	for _, d := range r.Races {
+		t.Errorf("a race by %s:\n%s", d.By, d.Calls)
+	}
+	if r.Tried.Calls == 0 {
+		t.Error("nothing was called")
 	}
 }
