@@ -332,7 +332,7 @@ func arePackages(sys *System, args []string) bool {
 
 // adviseInput opens a recording with all its profiles, or reads a profile.
 func adviseInput(cmd *cobra.Command, sys *System, o *source.Options, ref string) (*recording.Recording, error) {
-	r, when, err := openWhole(ref)
+	r, when, err := openWhole(cmd.Context(), ref)
 	switch {
 	case err != nil:
 		return nil, err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -107,7 +108,7 @@ func benchCommand(v *view.View, sys *System) *cobra.Command {
 			args = append(saved, args...)
 		}
 		q.Refs = args
-		return benchLook(sys, out, q)
+		return benchLook(cmd.Context(), sys, out, q)
 	})
 	return cmd
 }
@@ -124,9 +125,9 @@ func areLines(args []string) bool {
 }
 
 // benchLook shows the results in files.
-func benchLook(sys *System, out output, q query.Query) error {
+func benchLook(ctx context.Context, sys *System, out output, q query.Query) error {
 	if len(q.Refs) == 1 {
-		rec, err := benchOf(sys, q.Refs[0])
+		rec, err := benchOf(ctx, sys, q.Refs[0])
 		if err != nil {
 			return err
 		}
@@ -134,7 +135,7 @@ func benchLook(sys *System, out output, q query.Query) error {
 	}
 	var in []*recording.Recording
 	for _, ref := range q.Refs {
-		rec, err := benchOf(sys, ref)
+		rec, err := benchOf(ctx, sys, ref)
 		if err != nil {
 			return err
 		}
@@ -148,8 +149,8 @@ func benchLook(sys *System, out output, q query.Query) error {
 }
 
 // benchOf reads the benchmark lines of a file or a recording.
-func benchOf(sys *System, ref string) (*recording.Recording, error) {
-	rec, _, err := openPart(sys, view.Benchmarks, ref)
+func benchOf(ctx context.Context, sys *System, ref string) (*recording.Recording, error) {
+	rec, _, err := openPart(ctx, sys, view.Benchmarks, ref)
 	var none *open.NoPartError
 	switch {
 	case errors.As(err, &none):

@@ -68,7 +68,7 @@ func benchRun(cmd *cobra.Command, sys *System, out output, f *benchFlags, q quer
 	if !filepath.IsAbs(made) {
 		made = filepath.Join(sys.Dir, made)
 	}
-	rec, openErr := benchOf(sys, made)
+	rec, openErr := benchOf(cmd.Context(), sys, made)
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}

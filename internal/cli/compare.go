@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -157,10 +158,10 @@ func compare(cmd *cobra.Command, sys *System, f *compareFlags, build, test, args
 		return usagef("", "-o %s: the comparison is recorded already; .json, .csv and .md write its report", save)
 	}
 	if len(args) == 1 && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
-		return compared(sys, out, f, args[0])
+		return compared(cmd.Context(), sys, out, f, args[0])
 	}
 	if len(args) == 2 && recording.IsRecording(args[0]) && recording.IsRecording(args[1]) {
-		return compareLoadRuns(sys, out, f, args[0], args[1])
+		return compareLoadRuns(cmd.Context(), sys, out, f, args[0], args[1])
 	}
 	if len(args) == 2 && f.commands == nil {
 		if shown, err := compareBenchFiles(sys, out, f, args[0], args[1]); shown || err != nil {
@@ -303,8 +304,8 @@ func compareBenchFiles(sys *System, out output, f *compareFlags, old, new string
 }
 
 // compared shows a recorded comparison.
-func compared(sys *System, out output, f *compareFlags, ref string) error {
-	rec, _, err := openPart(sys, view.Versions, ref)
+func compared(ctx context.Context, sys *System, out output, f *compareFlags, ref string) error {
+	rec, _, err := openPart(ctx, sys, view.Versions, ref)
 	var none *open.NoPartError
 	var other *open.NotRecordingError
 	switch {

@@ -19,10 +19,10 @@ import (
 )
 
 // compareLoadRuns compares two recorded load runs.
-func compareLoadRuns(sys *System, out output, f *compareFlags, old, new string) error {
+func compareLoadRuns(ctx context.Context, sys *System, out output, f *compareFlags, old, new string) error {
 	var in []*recording.Recording
 	for _, ref := range []string{new, old} {
-		rec, _, err := openPart(sys, view.LoadRun, ref)
+		rec, _, err := openPart(ctx, sys, view.LoadRun, ref)
 		var none *open.NoPartError
 		if errors.As(err, &none) {
 			return withHint(fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone compare takes two load runs, or one recording that hone compare made")

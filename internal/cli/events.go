@@ -44,7 +44,7 @@ Kinds of events are ` + event.KindNames() + `.`,
 			return err
 		}
 		q := url.Values{"last": {last.String()}, "kind": kinds, "limit": {strconv.Itoa(*limit)}, "service": args}
-		resp, err := source.AskStore("", http.MethodGet, "api/v1/events", q, nil)
+		resp, err := source.AskStore(cmd.Context(), "", http.MethodGet, "api/v1/events", q, nil)
 		if err != nil {
 			if len(args) > 0 {
 				err = source.NoService(args[0], err)

@@ -64,7 +64,7 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 			return usagef("for example: hone gc gc.log, or hone gc -- ./server", "gc needs one log, or a command after --")
 		}
 		q.Refs = args
-		rec, err := gcLog(sys, args[0])
+		rec, err := gcLog(cmd.Context(), sys, args[0])
 		if err != nil {
 			return err
 		}
@@ -75,8 +75,8 @@ func gcCommand(v *view.View, sys *System) *cobra.Command {
 }
 
 // gcLog opens a gctrace log.
-func gcLog(sys *System, ref string) (*recording.Recording, error) {
-	rec, _, err := openPart(sys, view.GCLog, ref)
+func gcLog(ctx context.Context, sys *System, ref string) (*recording.Recording, error) {
+	rec, _, err := openPart(ctx, sys, view.GCLog, ref)
 	var none *open.NoPartError
 	var noFile *open.NoFileError
 	var program *open.ProgramError

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func loadCommand(v *view.View, sys *System) *cobra.Command {
 			return usagef("--record PACKAGE starts a server", "arguments after -- are for a server")
 		}
 		if len(args) == 1 && !strings.Contains(args[0], "://") && (recording.IsRecording(args[0]) || strings.HasSuffix(args[0], ".hone")) {
-			return loaded(sys, out, f, args[0])
+			return loaded(cmd.Context(), sys, out, f, args[0])
 		}
 		return runLoad(cmd, sys, out, f, ask, args)
 	}
@@ -204,8 +205,8 @@ func (f *timeFlag) String() string {
 func (f *timeFlag) Type() string { return "TIME" }
 
 // loaded shows a recorded load run.
-func loaded(sys *System, out output, f *loadFlags, ref string) error {
-	rec, _, err := openPart(sys, view.LoadRun, ref)
+func loaded(ctx context.Context, sys *System, out output, f *loadFlags, ref string) error {
+	rec, _, err := openPart(ctx, sys, view.LoadRun, ref)
 	var none *open.NoPartError
 	var other *open.NotRecordingError
 	switch {

@@ -42,7 +42,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 			}
 			return lookBench(sys, out, rec)
 		}
-		if rec, _, err := openWhole(args[0]); rec != nil && err == nil {
+		if rec, _, err := openWhole(cmd.Context(), args[0]); rec != nil && err == nil {
 			l, err := recording.LoadRun.Read(rec)
 			if err == nil && l != nil {
 				sys.sayLost(rec)
@@ -67,7 +67,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	in, q, err := recordings(cmd, sys, o, q)
 	if errors.Is(err, recording.ErrNoProfile) && len(args) == 1 {
 		// Partly recorded data is still an answer.
-		rec, _, openErr := openWhole(args[0])
+		rec, _, openErr := openWhole(cmd.Context(), args[0])
 		if openErr != nil {
 			return openErr
 		}
@@ -82,7 +82,7 @@ func look(cmd *cobra.Command, sys *System, args []string) error {
 	}
 	var log *open.LogError
 	if errors.As(err, &log) && len(args) == 1 && log.Ref == args[0] {
-		rec, err := gcLog(sys, args[0])
+		rec, err := gcLog(cmd.Context(), sys, args[0])
 		if err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func stripRecording(cmd *cobra.Command, sys *System, out output, args []string) 
 	if len(args) != 1 {
 		return usagef("-o FILE.pb.gz adds up profiles", "--strip takes one recording, not %d", len(args))
 	}
-	r, when, err := openWhole(args[0])
+	r, when, err := openWhole(cmd.Context(), args[0])
 	switch {
 	case err != nil:
 		return err
@@ -155,7 +155,7 @@ func saveStored(cmd *cobra.Command, sys *System, out output, args []string) erro
 	if len(args) != 1 {
 		return usagef("-o FILE.pb.gz adds up profiles", "a recording has one selection of a store, not %d", len(args))
 	}
-	return out.with(sys, func(w io.Writer) error { return source.Save(args[0], w) })
+	return out.with(sys, func(w io.Writer) error { return source.Save(cmd.Context(), args[0], w) })
 }
 
 // mergeKeys are the settings that apply to a profile in a file, rather than on display.

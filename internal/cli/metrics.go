@@ -38,7 +38,7 @@ func metricsCommand(v *view.View, sys *System) *cobra.Command {
 		if len(args) != 1 {
 			return usagef("for example: hone "+v.Name+" server.hone", "%s needs one recording", v.Name)
 		}
-		rec, at, err := openPart(sys, v.Part, args[0])
+		rec, at, err := openPart(cmd.Context(), sys, v.Part, args[0])
 		var other *open.NotRecordingError
 		if errors.As(err, &other) {
 			if err := present(args); err != nil {

@@ -140,8 +140,8 @@ func openProfiles(cmd *cobra.Command, sys *System, o *source.Options, refs []str
 }
 
 // openPart opens a recording, or a file, for one of its parts.
-func openPart(sys *System, part *recording.FileKind, ref string) (*recording.Recording, query.Span, error) {
-	opened, err := open.Open(context.Background(), []string{ref}, open.Want{Part: part, Lost: sys.sayLost, Source: source.Options{Stdin: sys.In}})
+func openPart(ctx context.Context, sys *System, part *recording.FileKind, ref string) (*recording.Recording, query.Span, error) {
+	opened, err := open.Open(ctx, []string{ref}, open.Want{Part: part, Lost: sys.sayLost, Source: source.Options{Stdin: sys.In}})
 	if err != nil {
 		return nil, query.Span{}, err
 	}
@@ -149,8 +149,8 @@ func openPart(sys *System, part *recording.FileKind, ref string) (*recording.Rec
 }
 
 // openWhole opens a recording with all its parts. It returns nil if ref is not a recording.
-func openWhole(ref string) (*recording.Recording, query.Span, error) {
-	opened, err := open.Open(context.Background(), []string{ref}, open.Want{Whole: true})
+func openWhole(ctx context.Context, ref string) (*recording.Recording, query.Span, error) {
+	opened, err := open.Open(ctx, []string{ref}, open.Want{Whole: true})
 	var other *open.NotRecordingError
 	switch {
 	case errors.As(err, &other):

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,14 +100,14 @@ func pushCommand(sys *System) *cobra.Command {
 		}
 		for _, name := range args {
 			if f.service == "" {
-				link, err := f.share(sys, name)
+				link, err := f.share(cmd.Context(), sys, name)
 				if err != nil {
 					return err
 				}
 				fmt.Fprintln(sys.Out, link)
 				continue
 			}
-			said, err := pushFile(f.to, q, name)
+			said, err := pushFile(cmd.Context(), f.to, q, name)
 			if err != nil {
 				return err
 			}
@@ -127,7 +128,7 @@ func openFile(name string) (*os.File, error) {
 }
 
 // share uploads a recording to the shelf of a server, and returns its URL.
-func (f *pushFlags) share(sys *System, name string) (string, error) {
+func (f *pushFlags) share(ctx context.Context, sys *System, name string) (string, error) {
 	in, err := openFile(name)
 	if err != nil {
 		return "", err
@@ -160,7 +161,7 @@ func (f *pushFlags) share(sys *System, name string) (string, error) {
 	case f.expires > 0:
 		q.Set("expires", f.expires.String())
 	}
-	resp, err := source.AskStore(f.to, http.MethodPost, "api/v1/shelf", q, in)
+	resp, err := source.AskStore(ctx, f.to, http.MethodPost, "api/v1/shelf", q, in)
 	if err != nil {
 		return "", fmt.Errorf("sending %s: %w", name, err)
 	}
@@ -195,7 +196,7 @@ hone shelf rm deletes a recording. Only its owner and admins can.`,
 		if err != nil {
 			return err
 		}
-		resp, err := source.AskStore(*to, http.MethodGet, "api/v1/shelf", nil, nil)
+		resp, err := source.AskStore(cmd.Context(), *to, http.MethodGet, "api/v1/shelf", nil, nil)
 		if err != nil {
 			return err
 		}
@@ -221,12 +222,12 @@ hone shelf rm deletes a recording. Only its owner and admins can.`,
 		Short:   "Delete shared recordings",
 		Long:    "Delete recordings from the shelf of a server, by their links or IDs.",
 		Example: "  hone shelf rm http://127.0.0.1:4040/shelf/rjq2vmvkzcqbetwk3l5a\n  hone shelf rm rjq2vmvkzcqbetwk3l5a",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("hone shelf lists them", "rm needs a link or an ID")
 			}
 			for _, link := range args {
-				if err := source.Unshare(*to, link); err != nil {
+				if err := source.Unshare(cmd.Context(), *to, link); err != nil {
 					return err
 				}
 			}
@@ -237,13 +238,13 @@ hone shelf rm deletes a recording. Only its owner and admins can.`,
 }
 
 // pushFile sends a file to a store, and returns the outcome for each of its profiles.
-func pushFile(to string, q url.Values, name string) (string, error) {
+func pushFile(ctx context.Context, to string, q url.Values, name string) (string, error) {
 	f, err := openFile(name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	resp, err := source.AskStore(to, http.MethodPost, "api/v1/profiles", q, f)
+	resp, err := source.AskStore(ctx, to, http.MethodPost, "api/v1/profiles", q, f)
 	if err != nil {
 		return "", fmt.Errorf("sending %s: %w", name, err)
 	}
@@ -303,7 +304,7 @@ profiles. In the column version, v1 → v2 says that v2 replaced v1, and v1, v2 
 		if err != nil {
 			return err
 		}
-		resp, err := source.AskStore("", http.MethodGet, "api/v1/services", url.Values{"last": {last.String()}}, nil)
+		resp, err := source.AskStore(cmd.Context(), "", http.MethodGet, "api/v1/services", url.Values{"last": {last.String()}}, nil)
 		if err != nil {
 			return err
 		}

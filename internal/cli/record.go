@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -433,11 +434,11 @@ func runRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Opti
 			return withHint(err, "the go command takes a name without ./ for an import path: ", hint.Ask("record", "./"+filepath.ToSlash(t)), " records the folder")
 		}
 	}
-	return recorded(sys, f, out, err)
+	return recorded(cmd.Context(), sys, f, out, err)
 }
 
 // recorded prints where the recording is, or why there is none. The exit code is the one of the program.
-func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) error {
+func recorded(ctx context.Context, sys *System, f *recordFlags, out *capture.Recorded, err error) error {
 	var wrong *gocmd.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -500,7 +501,8 @@ func recorded(sys *System, f *recordFlags, out *capture.Recorded, err error) err
 	fmt.Fprintf(sys.Err, "next: %s\n", strings.Join(ways, ", "))
 	if f.push != "" {
 		q := url.Values{"service": {cmp.Or(f.service, filepath.Base(out.Name))}}
-		said, pushErr := pushFile(f.push, q, out.File)
+		// The interrupt that ended the recording is not for this; a second one kills hone.
+		said, pushErr := pushFile(context.WithoutCancel(ctx), f.push, q, out.File)
 		if pushErr == nil {
 			fmt.Fprintf(sys.Err, "hone: %s: %s\n", f.push, said)
 		}
@@ -565,7 +567,7 @@ func watchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Op
 	opt.Say = say.now
 	out, err := capture.Watch(cmd.Context(), opt, pid)
 	say.now("")
-	return finished(cmd.Context(), recorded(sys, f, out, err))
+	return finished(cmd.Context(), recorded(cmd.Context(), sys, f, out, err))
 }
 
 // fetchRecord records a server, and prints the outcome.
@@ -580,5 +582,5 @@ func fetchRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Op
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return withHint(err, "is the server running? ", hint.Ask("record", "./PACKAGE"), " starts and records one")
 	}
-	return finished(cmd.Context(), recorded(sys, f, out, err))
+	return finished(cmd.Context(), recorded(cmd.Context(), sys, f, out, err))
 }

@@ -96,7 +96,7 @@ func (s *shell) settings() query.Query {
 func (s *shell) run() error {
 	if source.IsStored(s.refs[0]) {
 		s.recorded = true // it is opened by the first question
-	} else if rec, _, err := openWhole(s.refs[0]); rec != nil && err == nil {
+	} else if rec, _, err := openWhole(s.cmd.Context(), s.refs[0]); rec != nil && err == nil {
 		rec.Close()
 		s.recorded = true
 	}

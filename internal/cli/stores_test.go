@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -502,6 +503,50 @@ func TestStoreCompletion(t *testing.T) {
 	t.Setenv("HONE_STORE", slow.URL)
 	if _, out := s.hone("", "__complete", "top", "store:"); !strings.HasPrefix(out, ":") {
 		t.Errorf("with a store that does not answer: %s", out)
+	}
+}
+
+// TestSilentStore holds that commands which wait for a store end when they are interrupted.
+func TestSilentStore(t *testing.T) {
+	asked := make(chan bool)
+	stop := make(chan bool)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- true:
+		case <-stop:
+		}
+		<-stop
+	}))
+	defer silent.Close()
+	defer close(stop)
+	t.Setenv("HONE_STORE", silent.URL)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "p.folded")
+	if err := os.WriteFile(file, []byte("main;work 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const link = "/shelf/rjq2vmvkzcqbetwk3l5a"
+	for _, args := range [][]string{
+		{"top", "store:api@-1h"}, {"advise", "store:api@-1h"}, {"trace", silent.URL + link}, {"gc", silent.URL + link},
+		{silent.URL + link}, {"web", "--no-browser", silent.URL + link}, {"merge", "-o", filepath.Join(dir, "new.hone"), "store:api@-1h"}, {"shelf"},
+		{"shelf", "rm", silent.URL + link}, {"push", "--service", "api", file}, {"services"}, {"events"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan int, 1)
+		var out bytes.Buffer
+		sys := System{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }, Dir: dir, Zone: time.UTC}
+		go func() { done <- Main(ctx, sys, args) }()
+		select {
+		case <-asked:
+			cancel()
+		case code := <-done:
+			t.Errorf("hone %q asks nobody: %d; %s", args, code, out.String())
+			cancel()
+			continue
+		}
+		if code := <-done; code != exitInterrupted {
+			t.Errorf("hone %q: %d when it is interrupted; %s", args, code, out.String())
+		}
 	}
 }
 

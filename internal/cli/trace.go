@@ -230,7 +230,7 @@ func traceError(rec *recording.Recording, err error) error {
 
 // openTrace opens an execution trace from a file, a recording, standard input, or a server.
 func openTrace(ctx context.Context, sys *System, ref string, lasts time.Duration) (*recording.Recording, query.Span, error) {
-	rec, at, err := openPart(sys, view.Trace, ref)
+	rec, at, err := openPart(ctx, sys, view.Trace, ref)
 	var none *open.NoPartError
 	var noFile *open.NoFileError
 	var other *recording.NotTraceError

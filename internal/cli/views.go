@@ -171,7 +171,7 @@ func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query
 	if len(q.Refs) > 1 {
 		return nil, q, usagef("one after the other", "--privacy takes one file")
 	}
-	r, when, err := openWhole(q.Refs[0])
+	r, when, err := openWhole(cmd.Context(), q.Refs[0])
 	switch {
 	case err != nil:
 		return nil, q, err

@@ -195,7 +195,7 @@ func opened(cmd *cobra.Command, sys *System, o *source.Options, q query.Query, a
 		part := query.Query{Refs: refs, SourcePath: q.SourcePath, TrimPath: q.TrimPath}
 		one, _, err := recordings(cmd, sys, o, part)
 		if errors.Is(err, recording.ErrNoProfile) && len(refs) == 1 {
-			one, err = withoutProfile(refs[0], err)
+			one, err = withoutProfile(cmd.Context(), refs[0], err)
 		}
 		if err != nil {
 			return nil, err
@@ -238,8 +238,8 @@ func sidesOfWhy(d *recording.Duel, sources recording.Sources, code recording.Cod
 
 // withoutProfile opens a recording without profiles, if a view can show its metrics, benchmarks or load run. Otherwise it returns why, the error
 // about the missing profile.
-func withoutProfile(ref string, why error) ([]*recording.Recording, error) {
-	rec, _, err := openWhole(ref)
+func withoutProfile(ctx context.Context, ref string, why error) ([]*recording.Recording, error) {
+	rec, _, err := openWhole(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

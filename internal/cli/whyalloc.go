@@ -129,7 +129,7 @@ func profilesFor(cmd *cobra.Command, sys *System, o *source.Options, refs []stri
 			refs[i] = at + "/debug/pprof/allocs"
 		}
 	}
-	rec, _, err := openWhole(refs[0])
+	rec, _, err := openWhole(cmd.Context(), refs[0])
 	if err != nil {
 		return nil, err
 	}

@@ -60,9 +60,9 @@ type Opened struct {
 func Open(ctx context.Context, refs []string, w Want) (*Opened, error) {
 	switch {
 	case w.Part != nil:
-		return w.part(refs)
+		return w.part(ctx, refs)
 	case w.Whole:
-		return w.whole(refs)
+		return w.whole(ctx, refs)
 	}
 	return w.profiles(ctx, refs)
 }
@@ -86,10 +86,10 @@ func Resolve(in []*recording.Recording, q query.Query) ([]*recording.Recording, 
 // Lines opens a file of benchmark lines. It returns nil if ref is something else.
 func Lines(ref string) (*recording.Recording, error) { return source.Bench(ref) }
 
-func (w *Want) whole(refs []string) (*Opened, error) {
+func (w *Want) whole(ctx context.Context, refs []string) (*Opened, error) {
 	out := &Opened{}
 	for i, ref := range refs {
-		rec, at, err := source.Recording(ref)
+		rec, at, err := source.Recording(ctx, ref)
 		if err == nil && rec == nil {
 			err = &NotRecordingError{ref}
 		}
@@ -172,7 +172,7 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 		if w.At != (query.Span{}) && source.IsStored(ref) {
 			return nil, "", &StoredTimeError{ref}
 		}
-		r, when, err := source.Recording(ref)
+		r, when, err := source.Recording(ctx, ref)
 		if err != nil {
 			return nil, "", err
 		}
@@ -209,7 +209,7 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 		out.Damaged = out.Damaged || p.Damage != nil
 		one := (&recording.Recording{Ref: Naming(others)}).Numbered()
 		if len(others) == 1 && source.IsTrace(others[0]) {
-			if one, _, err = w.partIn(recording.Execution.FileKind, others[0]); err != nil {
+			if one, _, err = w.partIn(ctx, recording.Execution.FileKind, others[0]); err != nil {
 				return nil, "", err
 			}
 			if _, err := one.TraceAt(w.At.From, w.At.To); err != nil {
@@ -316,10 +316,10 @@ func (w *Want) sum(ctx context.Context, refs []string) (*profile.Profile, error)
 }
 
 // part opens recordings, or files, for one part.
-func (w *Want) part(refs []string) (*Opened, error) {
+func (w *Want) part(ctx context.Context, refs []string) (*Opened, error) {
 	out := &Opened{At: w.At}
 	for i, ref := range refs {
-		rec, at, err := w.partOf(ref)
+		rec, at, err := w.partOf(ctx, ref)
 		if err != nil {
 			out.Close()
 			return nil, err
@@ -332,11 +332,11 @@ func (w *Want) part(refs []string) (*Opened, error) {
 	return out, nil
 }
 
-func (w *Want) partOf(ref string) (*recording.Recording, query.Span, error) {
-	return w.partIn(w.Part, ref)
+func (w *Want) partOf(ctx context.Context, ref string) (*recording.Recording, query.Span, error) {
+	return w.partIn(ctx, w.Part, ref)
 }
 
-func (w *Want) partIn(part *recording.FileKind, ref string) (*recording.Recording, query.Span, error) {
+func (w *Want) partIn(ctx context.Context, part *recording.FileKind, ref string) (*recording.Recording, query.Span, error) {
 	if ref == "" {
 		return nil, query.Span{}, &NoNameError{part}
 	}
@@ -347,7 +347,7 @@ func (w *Want) partIn(part *recording.FileKind, ref string) (*recording.Recordin
 	if source.IsStored(ref) {
 		return nil, query.Span{}, &StoredPartError{ref, part}
 	}
-	rec, at, err := source.Recording(ref)
+	rec, at, err := source.Recording(ctx, ref)
 	if err != nil {
 		return nil, at, err
 	}

@@ -92,7 +92,7 @@ func (o *Options) Fetch(ctx context.Context, ref string) (Fetched, error) {
 			return Fetched{Profile: p}, err
 		}
 	}
-	if r, at, err := Recording(ref); r != nil || err != nil {
+	if r, at, err := Recording(ctx, ref); r != nil || err != nil {
 		return o.part(r, at, err)
 	}
 	if _, statErr := os.Stat(ref); statErr == nil {

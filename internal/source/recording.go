@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -11,14 +12,14 @@ import (
 
 // Recording opens the recording that ref names: a file or folder, perhaps followed by @ and a time, as in
 // server.hone@12s or server.hone@3s..9s, profiles in a store, or a link to a recording on the shelf of a server. It returns nil when ref names something else.
-func Recording(ref string) (*recording.Recording, query.Span, error) {
+func Recording(ctx context.Context, ref string) (*recording.Recording, query.Span, error) {
 	var at query.Span
 	if base, name, ok := storeRef(ref); ok {
-		r, err := stored(ref, base, name)
+		r, err := stored(ctx, ref, base, name)
 		return r, at, err
 	}
 	if IsShared(ref) {
-		return shared(ref)
+		return shared(ctx, ref)
 	}
 	if !recording.IsRecording(ref) {
 		i := strings.LastIndexByte(ref, '@')

@@ -50,8 +50,8 @@ const storePatience = 2 * time.Minute
 
 // AskStore sends a request to the store at base, or at the usual place when that is "": path is below its address, and body may be nil. The
 // answer has the status OK.
-func AskStore(base, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
-	return askStore(cmp.Or(base, ownStore()), ownToken(), method, path, q, body)
+func AskStore(ctx context.Context, base, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
+	return askStore(ctx, cmp.Or(base, ownStore()), ownToken(), method, path, q, body)
 }
 
 // ownStore is the address of the store of this user.
@@ -64,11 +64,7 @@ var stores = sync.OnceValue(func() *http.Transport {
 	return t
 })
 
-func askStore(base, token, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
-	return askStoreIn(context.Background(), base, token, method, path, q, body)
-}
-
-func askStoreIn(ctx context.Context, base, token, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
+func askStore(ctx context.Context, base, token, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, hint.Errorf(hint.Text{"an address looks like ", UsualStore}, "%q is not the address of a store", base)
@@ -192,7 +188,7 @@ func Names(ctx context.Context, base, service, label, prefix string) []string {
 		token = tokenFor(base, "")
 	}
 	q := url.Values{"service": {service}, "label": {label}, "prefix": {prefix}}
-	resp, err := askStoreIn(ctx, cmp.Or(base, ownStore()), token, http.MethodGet, "api/v1/names", q, nil)
+	resp, err := askStore(ctx, cmp.Or(base, ownStore()), token, http.MethodGet, "api/v1/names", q, nil)
 	if err != nil {
 		return nil
 	}
@@ -211,8 +207,8 @@ func IsStored(ref string) bool {
 }
 
 // stored opens what a ref names in a store, as a recording.
-func stored(ref, base, name string) (*recording.Recording, error) {
-	resp, err := selectStored(ref, base, name)
+func stored(ctx context.Context, ref, base, name string) (*recording.Recording, error) {
+	resp, err := selectStored(ctx, ref, base, name)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +216,7 @@ func stored(ref, base, name string) (*recording.Recording, error) {
 }
 
 // selectStored asks a store for the recording of what a ref names.
-func selectStored(ref, base, name string) (*http.Response, error) {
+func selectStored(ctx context.Context, ref, base, name string) (*http.Response, error) {
 	at, err := store.ParseRef(name, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", profile.Shorten(ref, 200), err)
@@ -230,7 +226,7 @@ func selectStored(ref, base, name string) (*http.Response, error) {
 		token = tokenFor(base, "")
 	}
 	// Times are those of this machine, and not of that of the store.
-	resp, err := askStore(cmp.Or(base, ownStore()), token, http.MethodGet, "api/v1/recording", url.Values{"ref": {at.String()}}, nil)
+	resp, err := askStore(ctx, cmp.Or(base, ownStore()), token, http.MethodGet, "api/v1/recording", url.Values{"ref": {at.String()}}, nil)
 	prefix := StorePrefix
 	if base != "" {
 		prefix = base + "/" + StorePrefix
@@ -282,12 +278,12 @@ func download(ref string, resp *http.Response, err error) (file string, _ error)
 }
 
 // Save writes what a ref names in a store as the file of a recording.
-func Save(ref string, w io.Writer) error {
+func Save(ctx context.Context, ref string, w io.Writer) error {
 	base, name, ok := storeRef(ref)
 	if !ok {
 		return fmt.Errorf("%s does not name anything in a store", ref)
 	}
-	resp, err := selectStored(ref, base, name)
+	resp, err := selectStored(ctx, ref, base, name)
 	if err != nil {
 		return err
 	}
@@ -315,7 +311,7 @@ var sharedLink = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // Unshare deletes what a link, or an ID alone, names on the shelf of a server: that of the link, that at base, or that at the usual place.
-func Unshare(base, link string) error {
+func Unshare(ctx context.Context, base, link string) error {
 	m := sharedLink().FindStringSubmatch(link)
 	if m == nil || m[3] != "" {
 		if m = sharedLink().FindStringSubmatch(cmp.Or(base, ownStore()) + "/shelf/" + link); m == nil || strings.Contains(link, "/") {
@@ -323,7 +319,7 @@ func Unshare(base, link string) error {
 		}
 		m[1] = cmp.Or(base, ownStore())
 	}
-	resp, err := askStore(m[1], tokenFor(m[1], base), http.MethodDelete, "api/v1/shelf/"+m[2], nil, nil)
+	resp, err := askStore(ctx, m[1], tokenFor(m[1], base), http.MethodDelete, "api/v1/shelf/"+m[2], nil, nil)
 	if err != nil {
 		return err
 	}
@@ -350,7 +346,7 @@ func StoreAddress(base, path string) string {
 func IsShared(ref string) bool { return sharedLink().MatchString(ref) }
 
 // shared opens the recording that a link leads to.
-func shared(ref string) (r *recording.Recording, at query.Span, err error) {
+func shared(ctx context.Context, ref string) (r *recording.Recording, at query.Span, err error) {
 	link := sharedLink().FindStringSubmatch(ref)
 	if times := link[3]; times != "" {
 		var ok bool
@@ -359,7 +355,7 @@ func shared(ref string) (r *recording.Recording, at query.Span, err error) {
 		}
 		ref = strings.TrimSuffix(ref, "@"+times)
 	}
-	resp, err := askStore(link[1], tokenFor(link[1], ""), http.MethodGet, "shelf/"+link[2]+".hone", nil, nil)
+	resp, err := askStore(ctx, link[1], tokenFor(link[1], ""), http.MethodGet, "shelf/"+link[2]+".hone", nil, nil)
 	r, err = received(ref, resp, err)
 	return r, at, err
 }

@@ -331,7 +331,7 @@ func browsers() []string {
 // recordings opens those of the refs that are recordings, which keep machine code. pprof itself knows none.
 func (s *session) recordings() (out []*recording.Recording) {
 	for _, ref := range s.refs {
-		if r, _, err := source.Recording(ref); err == nil && r != nil {
+		if r, _, err := source.Recording(s.ctx, ref); err == nil && r != nil {
 			out = append(out, r)
 		}
 	}
