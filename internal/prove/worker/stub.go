@@ -32,7 +32,7 @@ func (r *Run) stub(t reflect.Type, salt int64) reflect.Value {
 			out[i] = reflect.New(t.Out(i)).Elem()
 		}
 		if sorts {
-			c := order(in[0], in[1])
+			c := order(in[0], in[1], 0)
 			if out[0].Kind() == reflect.Bool {
 				out[0].SetBool(c < 0)
 			} else {
@@ -126,9 +126,14 @@ func answer(out reflect.Value, salt int64, n uint64, in []reflect.Value) {
 // StubTexts are what functions answer that return a text.
 var StubTexts = [...]string{"", "a", "b", "é", "key"}
 
-// order compares two values of a type by what they hold.
-func order(a, b reflect.Value) int {
+// maxPointers is how many pointers in a row order follows. Values may lead around in a circle, as the elements of a list do.
+const maxPointers = 4
+
+// order compares two values of a type by what they hold, first by what they hold themselves. It has followed some pointers to them.
+func order(a, b reflect.Value, followed int) int {
 	switch {
+	case a.Type() != b.Type(): // in an interface
+		return strings.Compare(a.Type().String(), b.Type().String())
 	case a.CanInt():
 		return compare(a.Int(), b.Int())
 	case a.CanUint():
@@ -138,16 +143,23 @@ func order(a, b reflect.Value) int {
 	case a.Kind() == reflect.String:
 		return strings.Compare(a.String(), b.String())
 	case a.Kind() == reflect.Struct:
-		for i := 0; i < a.NumField(); i++ {
-			if c := order(a.Field(i), b.Field(i)); c != 0 {
-				return c
+		for _, far := range []bool{false, true} {
+			for i := 0; i < a.NumField(); i++ {
+				if f := a.Field(i); leads(f) == far {
+					if c := order(f, b.Field(i), followed); c != 0 {
+						return c
+					}
+				}
 			}
 		}
-	case (a.Kind() == reflect.Pointer || a.Kind() == reflect.Interface) && !a.IsNil() && !b.IsNil():
-		return order(a.Elem(), b.Elem())
+	case leads(a) && !a.IsNil() && !b.IsNil() && followed < maxPointers:
+		return order(a.Elem(), b.Elem(), followed+1)
 	}
 	return 0
 }
+
+// leads reports whether what a value holds is somewhere else.
+func leads(v reflect.Value) bool { return v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface }
 
 func compare[T int64 | uint64 | float64](a, b T) int {
 	switch {
