@@ -98,10 +98,10 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if d.goroutine(a[0]) != nil {
 			return false, fmt.Errorf("goroutine %d is created, and exists", a[0])
 		}
-		if len(d.goroutines) >= maxGoroutines {
-			return false, fmt.Errorf("there are more than %d goroutines", maxGoroutines)
+		g, err := d.create(a[0])
+		if err != nil {
+			return false, err
 		}
-		g := d.create(a[0])
 		ev.Own, ev.Stack = d.tables.stacks.get(a[1]), d.tables.stacks.get(a[2])
 		if e.kind == evGoCreateBlocked {
 			ev.Reason = Coroutine
@@ -113,7 +113,10 @@ func (d *decoder) advance(th *thread) (ok bool, err error) {
 		if th.g != nil || d.goroutines[a[0]] != nil {
 			return false, fmt.Errorf("goroutine %d comes from C on a thread that runs another one", a[0])
 		}
-		g := d.create(a[0])
+		g, err := d.create(a[0])
+		if err != nil {
+			return false, err
+		}
 		th.g = g
 		return true, d.change(g, Syscall)
 
@@ -328,7 +331,10 @@ func (d *decoder) goroutine(id uint64) *goroutine {
 }
 
 // create makes a goroutine, in the place of one that ended.
-func (d *decoder) create(id uint64) *goroutine {
+func (d *decoder) create(id uint64) (*goroutine, error) {
+	if len(d.goroutines) >= d.most {
+		return nil, fmt.Errorf("there are more than %d goroutines", d.most)
+	}
 	var g *goroutine
 	if n := len(d.ended); n > 0 {
 		g, d.ended = d.ended[n-1], d.ended[:n-1]
@@ -337,7 +343,7 @@ func (d *decoder) create(id uint64) *goroutine {
 	}
 	*g = goroutine{id: id, state: Absent, seq: d.begins()}
 	d.goroutines[id] = g
-	return g
+	return g, nil
 }
 
 // remove forgets a goroutine that ends.
@@ -391,11 +397,11 @@ func (d *decoder) goStatus(th *thread, a *[5]uint64) error {
 	state := states[a[2]]
 	g := d.goroutines[a[0]]
 	if g == nil {
-		if len(d.goroutines) >= maxGoroutines {
-			return fmt.Errorf("there are more than %d goroutines", maxGoroutines)
+		var err error
+		if g, err = d.create(a[0]); err != nil {
+			return err
 		}
-		g = &goroutine{id: a[0]}
-		d.goroutines[a[0]] = g
+		g.state = Unknown
 	} else if g.state != state {
 		return fmt.Errorf("goroutine %d changed its state between two generations of the trace", a[0])
 	}

@@ -24,6 +24,7 @@ type decoder struct {
 
 	threads    map[uint64]*thread
 	goroutines map[uint64]*goroutine
+	most       int                 // of them at a time
 	recent     [1 << 10]*goroutine // that were looked up last, by the end of their number
 	ended      []*goroutine        // room for new ones
 	procs      map[uint64]*proc
@@ -105,7 +106,7 @@ var states = [...]State{Unknown, Ready, Running, Syscall, Waiting}
 func (t *Trace) events(from border, yield func(*Event, error) bool) error {
 	d := &decoder{
 		t: t, yield: yield, scratch: make([]byte, maxBatch), funcs: map[place]uint32{},
-		threads: map[uint64]*thread{}, goroutines: map[uint64]*goroutine{}, procs: map[uint64]*proc{}, tasks: map[uint64]string{},
+		threads: map[uint64]*thread{}, goroutines: map[uint64]*goroutine{}, most: maxGoroutines, procs: map[uint64]*proc{}, tasks: map[uint64]string{},
 	}
 	if from.number != 0 {
 		d.begun, d.base, d.baseAt, d.unit, d.last = true, from.base, from.baseAt, from.unit, from.time

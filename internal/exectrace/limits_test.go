@@ -144,3 +144,22 @@ func TestManyThreads(t *testing.T) {
 		t.Error("no damage")
 	}
 }
+
+// TestManyGoroutines holds that the limit of goroutines is one for all ways in which they begin.
+func TestManyGoroutines(t *testing.T) {
+	for kind, name := range map[byte]string{evGoCreate: "created", evGoCreateBlocked: "created blocked", evGoCreateSyscall: "from C", evGoStatus: "there before"} {
+		d := &decoder{t: &Trace{}, goroutines: map[uint64]*goroutine{}, threads: map[uint64]*thread{}, most: 3, unit: 1, yield: func(*Event, error) bool { return true }}
+		var err error
+		made := 0
+		for id := uint64(1); id < 10 && err == nil; id++ {
+			th := &thread{id: 1, p: &proc{}}
+			th.next.kind, th.next.args = kind, [5]uint64{id, noThread, 4} // 4: it waits
+			if _, err = d.advance(th); err == nil {
+				made++
+			}
+		}
+		if made != 3 || err == nil || err.Error() != "there are more than 3 goroutines" {
+			t.Errorf("%s: %d goroutines, and then: %v", name, made, err)
+		}
+	}
+}
