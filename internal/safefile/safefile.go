@@ -35,7 +35,7 @@ func Create(name string) (*File, error) {
 	return &File{File: in}, nil
 }
 
-// An onlyInPlace error is that a file can be written, and cannot be replaced.
+// An onlyInPlace error reports that a file can be written, and cannot be replaced.
 type onlyInPlace struct {
 	name string
 	error
@@ -47,9 +47,7 @@ var errNotPlain = errors.New("it is not a plain file")
 
 // Replace begins a file as Create does, and fails where that would write in place.
 func Replace(name string) (*File, error) {
-	if to, err := filepath.EvalSymlinks(name); err == nil {
-		name = to
-	}
+	name = followed(name)
 	var was fs.FileInfo
 	switch st, err := os.Stat(name); {
 	case err == nil && !st.Mode().IsRegular():
@@ -78,6 +76,32 @@ func Replace(name string) (*File, error) {
 		}
 	}
 	return f, nil
+}
+
+// maxLinks is how many links in a row lead to a file. Linux follows as many.
+const maxLinks = 40
+
+// followed returns where the links of a name lead, also where there is no file yet.
+func followed(name string) string {
+	at := name
+	for range maxLinks {
+		if to, err := filepath.EvalSymlinks(at); err == nil {
+			return to
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at // what is missing is the file, or its folder
+		}
+		if !filepath.IsAbs(to) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(at)) // .. is that of where the folder is
+			if err != nil {
+				return name
+			}
+			to = filepath.Join(dir, to)
+		}
+		at = to
+	}
+	return name // they lead around in a circle
 }
 
 // beside makes the file that will replace another, and removes those that killed processes left there for the same purpose.

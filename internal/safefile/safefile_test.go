@@ -80,6 +80,40 @@ func TestModeAndLinksStay(t *testing.T) {
 	}
 }
 
+// TestLinksToNewFiles holds that a link stays where the file that it leads to is not there yet.
+func TestLinksToNewFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has links for few")
+	}
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	err := errors.Join(os.MkdirAll(in("disk/deep"), 0o700), os.Symlink(in("disk/a"), in("absolute")), os.Symlink("disk/b", in("relative")),
+		os.Symlink("relative2", in("chain")), os.Symlink("disk/c", in("relative2")), os.Symlink("disk/deep", in("folder")), os.Symlink("../d", in("disk/deep/up")),
+		os.Symlink("nowhere/e", in("lost")), os.Symlink("circle", in("circle")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello := func(w io.Writer) error { _, err := io.WriteString(w, "hello"); return err }
+	for link, target := range map[string]string{"absolute": "disk/a", "relative": "disk/b", "chain": "disk/c", "folder/up": "disk/d"} {
+		if err := Write(in(link), hello); err != nil {
+			t.Errorf("%s: %v", link, err)
+			continue
+		}
+		if st, err := os.Lstat(in(link)); err != nil || st.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s became %v, %v", link, st.Mode(), err)
+		}
+		if got := text(t, in(target)); got != "hello" {
+			t.Errorf("%s: %s holds %q", link, target, got)
+		}
+	}
+	if err := Write(in("lost"), hello); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a link into a folder that is not there: %v", err)
+	}
+	if st, err := os.Lstat(in("lost")); err != nil || st.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("that link became %v, %v", st, err)
+	}
+}
+
 func TestDevicesAreWrittenInPlace(t *testing.T) {
 	if err := Write(os.DevNull, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
 		t.Error(err)
