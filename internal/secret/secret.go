@@ -187,11 +187,11 @@ func (h *Hider) URL(u string) string {
 	} else {
 		scheme += "://"
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
+	at := strings.LastIndexByte(rest[:until(rest, pathStarts)], '@')
+	if ok {
+		at = userEnd(rest)
 	}
-	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+	if at >= 0 {
 		if user, password, ok := strings.Cut(rest[:at], ":"); ok {
 			rest = user + ":" + h.hide(password) + rest[at:]
 		}

@@ -84,6 +84,10 @@ func TestTextsWithSecretsKeepTheRest(t *testing.T) {
 		"password: hunter2":                                          "password: …",
 		`# labels: {"token":"abc", "endpoint":"/a"}`:                 `# labels: {"token":"…", "endpoint":"/a"}`,
 		"redis://:hunter2@db:6379/0":                                 "redis://:…@db:6379/0",
+		"pinging postgres://app:pa/ss7Wq@db:5432/x failed":           "pinging postgres://app:…@db:5432/x failed",
+		"to amqp://a:p?s#7@mq, http://a.b/@c":                        "to amqp://a:…@mq, http://a.b/@c",
+		"redis://:p/w@db,redis://:y@db2":                             "redis://:…@db,redis://:…@db2",
+		"mongodb://app:p/s@h1:27017,h2:27017/x":                      "mongodb://app:…@h1:27017,h2:27017/x",
 		`{"password": 1234, "tokens": 5, "secret": null}`:            `{"password": …, "tokens": 5, "secret": null}`,
 		"\xff password=hunter2 \xfe":                                 "\xff password=… \xfe",
 		"already masked: https://bob:xxxxx@example.com/?token=…&n=1": "already masked: https://bob:xxxxx@example.com/?token=…&n=1",
@@ -109,6 +113,8 @@ func TestHarmlessTextStays(t *testing.T) {
 		"TestParserReadsVeryLongNamesWithManyWords2AndSha256Sums",
 		"my-service-7d9f8b6c5d-x2k4z",
 		"https://example.com/a/b?page=2&token_count=3",
+		"http://host:80/path@x", "http://host:80?to=a@b.c", "http://[::1]:80/@x", "mongodb://h1:27017,h2:27017/x@y", "http://host/a:b@c", "file:///c:/a@b",
+		"https://host:$PORT/x@y", "http://127.0.0.1:%d/@v", "http://host:/@x", "https://proxy.golang.org/github.com/a/b/@v/list", "see http://host:80/a@b, c:d@e",
 		"-addr=localhost:8080", "git@github.com:hone-perf/hone.git",
 		"max_tokens=4096 tokens=12 basic authentication is used",
 		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
@@ -121,7 +127,7 @@ func TestHarmlessTextStays(t *testing.T) {
 	}
 	for name, value := range map[string]string{
 		"request_id": random, "traceID": random, "build_id": random, "hash": random, "endpoint": "/checkout", "etag": random, "tokens": "4096", "token": "true",
-		"password": "${PASSWORD}",
+		"password": "${PASSWORD}", "UPSTREAM": "http://host:80/path@x",
 	} {
 		if got := h.Pair(name, value); got != value {
 			t.Errorf("Pair(%q, %q) = %q", name, value, got)
@@ -129,6 +135,22 @@ func TestHarmlessTextStays(t *testing.T) {
 	}
 	if h.N != 0 {
 		t.Errorf("%d were replaced", h.N)
+	}
+}
+
+// TestPasswordsThatAreNotEscaped holds that they are found wherever a URL may be, with its password, and elsewhere from then on.
+func TestPasswordsThatAreNotEscaped(t *testing.T) {
+	for _, in := range []string{"postgres://app:pa/ss7Wq@db:5432/x", "postgres://app:pa?ss7Wq@db:5432/x", "postgres://app:pa#ss7Wq@db:5432/x"} {
+		const want = "postgres://app:…@db:5432/x"
+		for name, hide := range map[string]func(h *secret.Hider, s string) string{
+			"Text": (*secret.Hider).Text, "Plain": (*secret.Hider).Plain, "URL": (*secret.Hider).URL,
+			"Pair": func(h *secret.Hider, s string) string { return h.Pair("DATABASE_URL", s) },
+		} {
+			h := new(secret.Hider)
+			if got := hide(h, in); got != want || h.N != 1 {
+				t.Errorf("%s(%q) = %q, with %d replaced; want %q", name, in, got, h.N, want)
+			}
+		}
 	}
 }
 
@@ -147,6 +169,7 @@ func TestNamedSecretIsHiddenEverywhere(t *testing.T) {
 func FuzzHider(f *testing.F) {
 	for _, s := range []string{
 		"--token=abc", "https://a:b@c/?token=d#e", `{"password":"x\"y"}`, "Authorization: Bearer abcdefgh1", block, jwt, random,
+		"postgres://a:b/c@d", "x://a:b?c@d/e@f://g:h#i@j",
 		"Cookie: a=1; b=2", "password='a", `\"token\":\"abc`, "Secret:[a", "a:b@tcp(x)", "\xfftoken=\xff", "token token=token", "--pwd --pwd x",
 	} {
 		f.Add(s)

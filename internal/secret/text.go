@@ -16,8 +16,7 @@ func (h *Hider) userinfo(text string) string {
 		}
 		b.WriteString("://")
 		text = rest
-		end := until(rest, " \t\r\n/?#\"'`<>")
-		at := strings.LastIndexByte(rest[:end], '@')
+		at := userEnd(rest[:until(rest, " \t\r\n\"'`<>")])
 		if at < 0 {
 			continue
 		}
@@ -33,6 +32,34 @@ func (h *Hider) userinfo(text string) string {
 		}
 	}
 	return text
+}
+
+// pathStarts are what ends the host of a URL.
+const pathStarts = "/?#"
+
+// userEnd returns where the @ behind the user and the password is in what stands behind the :// of a URL; -1 for none. In a password, /, ? and #
+// have to be escaped. Many people do not do that, and many drivers take it: then all up to the last @ is the password, if what is in front of the
+// path cannot be hosts.
+func userEnd(rest string) int {
+	rest, _, _ = strings.Cut(rest, "://") // of another URL
+	hosts := rest[:until(rest, pathStarts)]
+	if at := strings.LastIndexByte(hosts, '@'); at >= 0 {
+		return at
+	}
+	if _, _, ok := strings.Cut(hosts, ":"); !ok || strings.HasPrefix(hosts, "[") { // [::1]
+		return -1
+	}
+	for host := range strings.SplitSeq(hosts, ",") { // databases have several
+		if _, port, ok := strings.Cut(host, ":"); ok && !isPort(port) {
+			return strings.LastIndexByte(rest, '@')
+		}
+	}
+	return -1
+}
+
+// isPort reports whether something is a port, or stands for one in a template, a format or a pattern.
+func isPort(s string) bool {
+	return strings.Trim(s, "0123456789") == "" || strings.ContainsAny(s[:1], "$%{*:")
 }
 
 // before replaces the passwords of users in front of something.
