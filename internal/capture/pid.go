@@ -200,5 +200,5 @@ func cutNULs(file string) []string {
 	if err != nil || len(b) == 0 {
 		return []string{}
 	}
-	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00") // the last text may be empty
 }

@@ -95,3 +95,22 @@ func TestWatchNothing(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 }
+
+// TestCutNULs holds that empty arguments stay, also the last one.
+func TestCutNULs(t *testing.T) {
+	for in, want := range map[string][]string{
+		"app\x00-prefix\x00\x00": {"app", "-prefix", ""},
+		"app\x00\x00-v\x00":      {"app", "", "-v"},
+		"app\x00":                {"app"},
+		"app":                    {"app"},
+		"":                       {},
+	} {
+		file := filepath.Join(t.TempDir(), "cmdline")
+		if err := os.WriteFile(file, []byte(in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := cutNULs(file); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
