@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -127,7 +128,7 @@ func newLoop(r *run, i int) (*loop, error) {
 }
 
 func (l *loop) setTarget(a netip.AddrPort) {
-	port := a.Port()<<8 | a.Port()>>8 // network order on every machine that this is built for
+	port := networkOrder(a.Port())
 	if a.Addr().Is4() {
 		l.family, l.size = unix.AF_INET, unix.SizeofSockaddrInet4
 		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(&l.target))
@@ -136,6 +137,13 @@ func (l *loop) setTarget(a netip.AddrPort) {
 	}
 	l.family, l.size = unix.AF_INET6, unix.SizeofSockaddrInet6
 	l.target = unix.RawSockaddrInet6{Family: unix.AF_INET6, Port: port, Addr: a.Addr().As16(), Scope_id: zoneID(a.Addr().Zone())}
+}
+
+// networkOrder returns the number whose bytes in memory are those of a port in a packet: the high one first.
+func networkOrder(port uint16) uint16 {
+	var b [2]byte
+	binary.BigEndian.PutUint16(b[:], port)
+	return binary.NativeEndian.Uint16(b[:])
 }
 
 // zoneID returns the number of the interface that a link-local address is on.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"testing"
 
@@ -67,5 +68,14 @@ func TestConnectionWithItself(t *testing.T) {
 		if got := l.self(test.fd); got != test.want {
 			t.Errorf("connection to %v: with itself: %t, want %t", l.r.where.addr, got, test.want)
 		}
+	}
+}
+
+// The number of a port is in memory as it is in a packet, whatever the order of bytes on this machine.
+func TestNetworkOrder(t *testing.T) {
+	var b [2]byte
+	binary.NativeEndian.PutUint16(b[:], networkOrder(8080))
+	if b != [2]byte{0x1f, 0x90} {
+		t.Errorf("port 8080 is % x in memory", b)
 	}
 }
