@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -165,7 +166,8 @@ func (t *tale) event(now time.Time) (event.Event, error) {
 		return e, fmt.Errorf("time %s: want one of the last seven days", t.Time.Format(time.RFC3339))
 	}
 	err := errors.Join(text("service", t.Service, mostValue), text("version", t.Version, mostValue), text("build", t.Build, mostValue))
-	for name, value := range t.Labels {
+	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
+		value := t.Labels[name]
 		err = errors.Join(err, text("the name of a label", name, mostName), text("the label "+profile.Shorten(name, 40), value, mostValue))
 		e.Labels = append(e.Labels, store.Label{Name: name, Value: value})
 	}

@@ -248,18 +248,22 @@ func readDuel(r *Recording) (*Duel, error) {
 	}
 	whole := d.Why[:0]
 	for i, w := range d.Why {
-		for side, p := range map[string]**profile.Profile{"old": &w.Old, "new": &w.New} {
-			read, err := r.parse(whyFile(i, side))
+		for _, of := range []struct {
+			side string
+			to   **profile.Profile
+		}{{"old", &w.Old}, {"new", &w.New}} {
+			file := whyFile(i, of.side)
+			read, err := r.parse(file)
 			if err == nil {
 				err = read.Damage
 			}
 			switch {
 			case err == nil:
-				*p = read
+				*of.to = read
 			case errors.Is(err, fs.ErrNotExist):
-				d.Notes = append(d.Notes, fmt.Sprintf("the recording lacks %s", whyFile(i, side)))
+				d.Notes = append(d.Notes, "the recording lacks "+file)
 			default:
-				d.Notes = append(d.Notes, fmt.Sprintf("%s is damaged (%v) and left out", whyFile(i, side), err))
+				d.Notes = append(d.Notes, fmt.Sprintf("%s is damaged (%v) and left out", file, err))
 			}
 		}
 		if w.Old != nil && w.New != nil {

@@ -3,6 +3,7 @@ package recording
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -84,5 +85,33 @@ func TestOf(t *testing.T) {
 	}
 	if other := Versions.Of("compare", d); other.Key() == r.Key() {
 		t.Errorf("two recordings have one key, %s", r.Key())
+	}
+}
+
+// TestMissingWhy holds that notes about profiles that a duel lacks come in one order.
+func TestMissingWhy(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteManifest(dir, &Manifest{Format: Format}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, duelFile), []byte(`{"why":[{},{}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 2 {
+		for _, side := range []string{"old", "new"} {
+			want = append(want, "the recording lacks "+whyFile(i, side))
+		}
+	}
+	for range 20 { // maps come in another order each time
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := readDuel(r)
+		r.Close()
+		if err != nil || !slices.Equal(d.Notes, want) {
+			t.Fatalf("notes %q, %v; want %q", d.Notes, err, want)
+		}
 	}
 }

@@ -146,8 +146,12 @@ func IdleTimes(t *exectrace.Trace, w Window) (*Idleness, error) {
 	for _, sum := range sums {
 		x.Sums = append(x.Sums, *sum)
 	}
-	order.Stable(x.Sums, func(a, b IdleSum) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Frame.Func, b.Frame.Func), cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
-	})
+	order.Stable(x.Sums, longerIdle)
 	return x, nil
+}
+
+// longerIdle orders sums: the largest first, and equal ones by all that tells them apart.
+func longerIdle(a, b IdleSum) int {
+	return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Frame.Func, b.Frame.Func), cmp.Compare(a.Frame.File, b.Frame.File),
+		cmp.Compare(a.Frame.Line, b.Frame.Line), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }

@@ -2,9 +2,12 @@ package waits
 
 import (
 	"bytes"
+	"cmp"
 	"runtime/trace"
 	"testing"
 	"time"
+
+	"github.com/hone-perf/hone/internal/exectrace"
 )
 
 // TestIdleTimes holds that idle times add up to what the overview says, and are those that followed the wait in it.
@@ -55,5 +58,23 @@ func TestIdleTimes(t *testing.T) {
 	}
 	if slept < 40e6 || x.All < 40e6 {
 		t.Errorf("of ten sleeps of 10 ms, Ps were idle for %d because of it, all of them for %d: %+v", slept, x.All, x.Sums)
+	}
+}
+
+// TestLongerIdle holds that no two sums have an order by chance.
+func TestLongerIdle(t *testing.T) {
+	at := func(fn, file string, line int, name, kind string, total int64) IdleSum {
+		return IdleSum{Frame: exectrace.Frame{Func: fn, File: file, Line: line}, Name: name, Kind: kind, RangeSum: RangeSum{Total: total}}
+	}
+	want := []IdleSum{
+		at("b", "b.go", 2, "b", "b", 2), at("a", "b.go", 2, "b", "b", 1), at("b", "a.go", 2, "b", "b", 1), at("b", "b.go", 1, "b", "b", 1),
+		at("b", "b.go", 2, "a", "b", 1), at("b", "b.go", 2, "b", "a", 1), at("b", "b.go", 2, "b", "b", 1),
+	}
+	for i := range want {
+		for j := range want {
+			if got := longerIdle(want[i], want[j]); got != cmp.Compare(i, j) {
+				t.Errorf("%d and %d: %d", i, j, got)
+			}
+		}
 	}
 }
