@@ -52,14 +52,8 @@ func (r *run) netHTTP(ctx context.Context) error {
 	r.workers(func(_ int, t *tally) {
 		w := &roundTripper{r: r, t: t, transport: transport, buf: make([]byte, readBuffer)}
 		for {
-			var k ticket
-			ok := false
-			if r.schedule == nil {
-				k, ok = r.take(r.now())
-			} else {
-				k, ok = r.wait(ctx)
-			}
-			if !ok || ctx.Err() != nil {
+			k, ok := r.ticket(ctx)
+			if !ok {
 				return
 			}
 			if !w.do(ctx, &k) && r.schedule == nil {

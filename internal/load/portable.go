@@ -35,14 +35,8 @@ func (r *run) portable(ctx context.Context) error {
 		defer stop()
 		defer c.drop()
 		for {
-			var k ticket
-			ok := false
-			if r.schedule == nil {
-				k, ok = r.take(r.now())
-			} else {
-				k, ok = r.wait(ctx)
-			}
-			if !ok || ctx.Err() != nil {
+			k, ok := r.ticket(ctx)
+			if !ok {
 				return
 			}
 			if !c.do(ctx, &k) && r.schedule == nil && r.plan.StopAt == nil {

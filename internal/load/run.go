@@ -165,6 +165,16 @@ func (r *run) take(now time.Duration) (ticket, bool) {
 	return t, true
 }
 
+// ticket takes the ticket for the next request, and waits until it is due. There is none when the run is over.
+func (r *run) ticket(ctx context.Context) (t ticket, ok bool) {
+	if r.schedule == nil {
+		t, ok = r.take(r.now())
+	} else {
+		t, ok = r.wait(ctx)
+	}
+	return t, ok && ctx.Err() == nil
+}
+
 // wait takes a ticket and waits until it is due. One waits at a time; the others wait for that one, since their requests
 // are due later.
 func (r *run) wait(ctx context.Context) (ticket, bool) {
