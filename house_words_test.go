@@ -132,6 +132,22 @@ var readTexts = map[string]string{
 	"tenant, pin,":              "columns in SQL",
 }
 
+// literal returns the text of a string literal, "" of all else.
+func literal(e ast.Expr) string {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return ""
+	}
+	s, _ := strconv.Unquote(lit.Value)
+	return s
+}
+
+// isNamed reports whether an expression is an identifier.
+func isNamed(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
 // TestNothingComparesWithShownTexts holds that no code decides by what it says to people: it compares with no phrase that is part of a
 // text elsewhere in the program.
 func TestNothingComparesWithShownTexts(t *testing.T) {
@@ -139,6 +155,8 @@ func TestNothingComparesWithShownTexts(t *testing.T) {
 	compared := make(map[*ast.BasicLit]bool)
 	texts := make(map[string]token.Position) // in which hone may say something
 	at := make(map[string]token.Position)    // phrases that are compared with
+	checks := make(map[string]bool)          // names of the checks of a proof
+	named := make(map[string]token.Position) // what a field Name is compared with
 	eachGoFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		compare := func(e ast.Expr) {
 			lit, ok := e.(*ast.BasicLit)
@@ -164,12 +182,26 @@ func TestNothingComparesWithShownTexts(t *testing.T) {
 				if n.Op == token.EQL || n.Op == token.NEQ {
 					compare(n.X)
 					compare(n.Y)
+					if sel, ok := n.X.(*ast.SelectorExpr); ok && sel.Sel.Name == "Name" {
+						named[literal(n.Y)] = fset.Position(n.Pos())
+					}
 				}
 			case *ast.CaseClause:
 				for _, e := range n.List {
 					compare(e)
 				}
+			case *ast.CompositeLit:
+				if sel, ok := n.Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "Check" || isNamed(n.Type, "Check") {
+					for _, e := range n.Elts {
+						if kv, ok := e.(*ast.KeyValueExpr); ok && isNamed(kv.Key, "Name") {
+							checks[literal(kv.Value)] = true
+						}
+					}
+				}
 			case *ast.CallExpr:
+				if sel, ok := n.Fun.(*ast.SelectorExpr); (ok && sel.Sel.Name == "check" || isNamed(n.Fun, "check")) && len(n.Args) > 0 {
+					checks[literal(n.Args[0])] = true
+				}
 				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains(compares, sel.Sel.Name) {
 					for _, e := range n.Args {
 						compare(e)
@@ -183,6 +215,11 @@ func TestNothingComparesWithShownTexts(t *testing.T) {
 			return true
 		})
 	})
+	for name, pos := range named {
+		if name != "" && checks[name] {
+			t.Errorf("%s: decides by %q, the name of a check, which is shown; compare its Kind", pos, name)
+		}
+	}
 	letters := regexp.MustCompile(`[a-zA-Z]{4}`)
 	used := make(map[string]bool)
 	for phrase, pos := range at {

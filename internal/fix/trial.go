@@ -385,7 +385,7 @@ func (y *trial) judge() {
 		if c.Outcome != report.Failed {
 			continue
 		}
-		if y.moved && c.Name == "builds" {
+		if y.moved && c.Kind == report.BuildsCheck {
 			// Both may add the same import, or a variable of the same name.
 			y.stale = true
 			y.refuse(false, "it does not build together with an earlier fix in the same file, and has to be recomputed")

@@ -54,7 +54,7 @@ func TestUnreached(t *testing.T) {
 // A patch that does not build beside one that was kept since the advice is made anew, and not refused for good.
 func TestStale(t *testing.T) {
 	for _, moved := range []bool{false, true} {
-		y := &trial{moved: moved, proof: &report.Proof{Checks: []report.Check{{Name: "builds", Outcome: report.Failed, Detail: "text redeclared"}}}}
+		y := &trial{moved: moved, proof: &report.Proof{Checks: []report.Check{report.BuildCheck(report.Failed, "text redeclared")}}}
 		y.judge()
 		if y.reason == "" || y.stale != moved || y.decided == moved {
 			t.Errorf("changed since the advice %v: %q, stale %v, decided %v", moved, y.reason, y.stale, y.decided)

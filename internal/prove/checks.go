@@ -85,14 +85,14 @@ func (r *run) builds(ctx context.Context, dirs []string) (bool, error) {
 	var wrong *gocmd.Error
 	if errors.As(err, &wrong) {
 		if _, before := r.goOld().Run(ctx, args...); before != nil {
-			r.check("builds", report.Passed, "parts do not build, as before")
+			r.add(report.BuildCheck(report.Passed, "parts do not build, as before"))
 			return true, nil
 		}
-		r.check("builds", report.Failed, wrong.Output)
+		r.add(report.BuildCheck(report.Failed, wrong.Output))
 		return false, nil
 	}
 	if err == nil {
-		r.check("builds", report.Passed, "")
+		r.add(report.BuildCheck(report.Passed, ""))
 	}
 	return err == nil, err
 }

@@ -139,7 +139,7 @@ func (r *run) all(ctx context.Context) error {
 		var broken *BrokenError
 		if errors.As(err, &broken) && broken.New {
 			r.broken = true
-			r.check("builds", report.Failed, err.Error())
+			r.add(report.BuildCheck(report.Failed, err.Error()))
 			return nil
 		}
 		if err != nil {
@@ -215,9 +215,10 @@ func (r *run) all(ctx context.Context) error {
 		}
 	}
 	if r.opt.Faster != nil && len(pairs) > 0 && !r.broken && !r.raced && !r.stops() {
-		began, took := time.Now(), time.Since(began)
+		took := time.Since(began)
+		racing := time.Now()
 		err := r.speed(ctx, pairs, took)
-		if r.proof.Racing += time.Since(began); err != nil {
+		if r.proof.Racing += time.Since(racing); err != nil {
 			return err
 		}
 	}
@@ -304,9 +305,13 @@ func (r *run) doubt(fact report.DoubtFact, format string, args ...any) {
 }
 
 func (r *run) check(name string, o report.Outcome, detail string) {
+	r.add(report.Check{Name: name, Outcome: o, Detail: detail})
+}
+
+func (r *run) add(c report.Check) {
 	now := time.Now()
-	r.proof.Checks = append(r.proof.Checks, report.Check{Name: name, Outcome: o, Detail: detail, Took: now.Sub(r.checked)})
-	r.checked = now
+	c.Took, r.checked = now.Sub(r.checked), now
+	r.proof.Checks = append(r.proof.Checks, c)
 }
 
 // compare searches one package for differences.

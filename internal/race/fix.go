@@ -79,12 +79,12 @@ func (s *Search) prove(ctx context.Context, v *variable, f *mending) (report.Rac
 	if err := t.prepare(ctx, overlay, work); err != nil {
 		var wrong *gocmd.Error
 		if errors.Is(err, ErrNoBuild) || errors.As(err, &wrong) {
-			check("builds", report.Failed, err.Error())
+			fix.Checks = append(fix.Checks, report.BuildCheck(report.Failed, err.Error()))
 			return fix, nil
 		}
 		return fix, err
 	}
-	check("builds", report.Passed, "")
+	fix.Checks = append(fix.Checks, report.BuildCheck(report.Passed, ""))
 	said, err := prove.VetWith(ctx, t.goHere(), filepath.Join(work, "overlay.json"), v.pkg.PkgPath)
 	if err != nil {
 		return fix, err

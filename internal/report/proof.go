@@ -84,10 +84,25 @@ type GeneratedCode struct {
 
 // A Check is something that a change has to pass: building, vet, tests.
 type Check struct {
+	Kind    CheckKind     `json:"-"` // code decides by it
 	Name    string        `json:"name"`
 	Outcome Outcome       `json:"outcome"`
 	Detail  string        `json:"detail,omitempty"`
 	Took    time.Duration `json:"took_nanos,omitempty"` // since the check before it
+}
+
+// A CheckKind tells checks apart that code treats in its own way. People read the name of a check.
+type CheckKind int
+
+// The kinds of checks.
+const (
+	OtherCheck  CheckKind = iota
+	BuildsCheck           // the new version compiles
+)
+
+// BuildCheck returns the check that the new version compiles.
+func BuildCheck(o Outcome, detail string) Check {
+	return Check{Kind: BuildsCheck, Name: "builds", Outcome: o, Detail: detail}
 }
 
 // An Outcome is how a check ended.
