@@ -2,11 +2,15 @@ package patch
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/report"
 )
 
 // TestMoved applies edits that were made for one text to what it became, and wants what both changes together say.
@@ -59,6 +63,54 @@ func FuzzEdits(f *testing.F) {
 		got, err := Apply([]byte(was), Edits("x", []byte(was), []byte(is)))
 		if err != nil || string(got) != is {
 			t.Errorf("%q to %q: %q, %v", was, is, got, err)
+		}
+	})
+}
+
+// FuzzMoved holds that edits of lines far from each other give one text, whichever goes first, and that of both at once. No line is there twice, so
+// that there is one way to tell which lines are new.
+func FuzzMoved(f *testing.F) {
+	f.Add(uint8(9), uint8(1), uint8(2), uint8(0), uint8(2), uint8(1), uint8(5))
+	f.Add(uint8(4), uint8(0), uint8(0), uint8(3), uint8(1), uint8(0), uint8(2))
+	f.Add(uint8(2), uint8(0), uint8(1), uint8(1), uint8(0), uint8(0), uint8(1))
+	f.Fuzz(func(t *testing.T, n, first, firstLen, between, secondLen, firstNew, secondNew uint8) {
+		begin := int(first)
+		end := begin + int(firstLen)
+		begin2 := end + 1 + int(between)
+		end2 := begin2 + int(secondLen)
+		size := max(end2, int(n))
+		lines := func(prefix string, from, to int) (text string) {
+			for i := from; i < to; i++ {
+				text += fmt.Sprintf("%s%d\n", prefix, i)
+			}
+			return text
+		}
+		with := func(one, two bool) []byte {
+			mid := func(replaced bool, prefix string, n uint8, from, to int) string {
+				if replaced {
+					return lines(prefix, 0, int(n))
+				}
+				return lines("", from, to)
+			}
+			return []byte(lines("", 0, begin) + mid(one, "a", firstNew, begin, end) + lines("", end, begin2) + mid(two, "b", secondNew, begin2, end2) + lines("", end2, size))
+		}
+		was, want := with(false, false), string(with(true, true))
+		a, b := Edits("x", was, with(true, false)), Edits("x", was, with(false, true))
+		if got, err := Apply(was, slices.Concat(a, b)); err != nil || string(got) != want {
+			t.Fatalf("both at once: %q, %v; want %q", got, err, want)
+		}
+		for _, order := range [][2][]report.Edit{{a, b}, {b, a}} {
+			is, err := Apply(was, order[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			moved, err := Moved("x", was, is, order[1])
+			if err != nil {
+				t.Fatalf("%q to %q, and then %v: %v", was, is, order[1], err)
+			}
+			if got, err := Apply(is, moved); err != nil || string(got) != want {
+				t.Errorf("%q to %q, and then %v: %q, %v; want %q", was, is, order[1], got, err, want)
+			}
 		}
 	})
 }
