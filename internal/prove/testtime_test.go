@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,9 +22,8 @@ func TestTestTime(t *testing.T) {
 	}
 	dir := t.TempDir()
 	const code = "package slow\n\nfunc Twice(n int) int { return 2 * n }\n"
-	const alive = "alive" // a file that the tests of both versions write to as long as they run
-	tests := fmt.Sprintf("package slow\n\nimport (\n\t\"os\"\n\t\"testing\"\n\t\"time\"\n)\n\n"+
-		"func TestTwice(t *testing.T) {\n\tfor {\n\t\tos.WriteFile(%q, nil, 0o644)\n\t\ttime.Sleep(time.Millisecond)\n\t}\n}\n", filepath.Join(dir, alive))
+	tests := fmt.Sprintf("package slow\n\nimport (\n\t\"fmt\"\n\t\"os\"\n\t\"testing\"\n\t\"time\"\n)\n\n"+
+		"func TestTwice(t *testing.T) {\n\tos.WriteFile(fmt.Sprintf(\"%%s%%d\", %q, os.Getpid()), nil, 0o644)\n\ttime.Sleep(time.Hour)\n}\n", filepath.Join(dir, "pid-"))
 	for _, v := range []string{"old", "new"} {
 		write(t, filepath.Join(dir, v, "go.mod"), []byte("module example.com/slow\n\ngo 1.23\n"))
 		text := code
@@ -38,9 +39,28 @@ func TestTestTime(t *testing.T) {
 		t.Errorf("skipped: %v, untried: %v, verdict %s: %+v", skipped, p.Untried, p.Verdict, p.Checks)
 	}
 	// No program goes on behind it.
-	os.Remove(filepath.Join(dir, alive))
-	time.Sleep(100 * time.Millisecond)
-	if _, err := os.Stat(filepath.Join(dir, alive)); err == nil && runtime.GOOS != "windows" {
-		t.Error("a test program still runs")
+	began, err := filepath.Glob(filepath.Join(dir, "pid-*"))
+	if err != nil || runtime.GOOS == "windows" {
+		return
 	}
+	for _, file := range began {
+		_, id, _ := strings.Cut(filepath.Base(file), "-")
+		pid, err := strconv.Atoi(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs(pid) {
+			t.Errorf("test program %d still runs", pid)
+		}
+	}
+}
+
+// runs reports whether a process runs. One that ended may wait for its parent to take note of that.
+func runs(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil || p.Signal(syscall.Signal(0)) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z")
 }
