@@ -133,7 +133,7 @@ function WaitPlaces() {
   return (
     <section class="card">
       <h2>Where goroutines waited</h2>
-      <p class="quiet">for something else than work</p>
+      <p class="quiet">for something other than work</p>
       <table class="plain">
         <thead class="hidden"><tr><th scope="col">value</th><th scope="col">of total</th><th scope="col">for</th><th scope="col">function</th></tr></thead>
         <tbody>

@@ -17,7 +17,7 @@ import { State, get, go, href, put, state as latest, to } from "./state";
 import { PaletteContext } from "./theme";
 import { useWidth } from "./timeline";
 
-/** measures are what is shown over time, and the metric of the views that is of the same. */
+/** metrics maps a measure that is shown over time to the metric of the views that is of the same. */
 const metrics: Record<string, string> = { cores: "cpu", allocated: "heap:alloc_space", live: "heap", goroutines: "goroutine" };
 
 /** measureOf returns the measure of a metric. */
@@ -51,7 +51,7 @@ export function ServiceView() {
   if (data.lines.length === 0 && data.profiles > 0) {
     return (
       <Message title="These profiles do not say what the service costs over time">
-        <p>{count(data.profiles)} {data.profiles === 1 ? "profile" : "profiles"} of {of.selector} from {between(of.from_ms, of.to_ms)}. They have no duration, or count something else than CPU time, bytes and goroutines.</p>
+        <p>{count(data.profiles)} {data.profiles === 1 ? "profile" : "profiles"} of {of.selector} from {between(of.from_ms, of.to_ms)}. They have no duration, or count something other than CPU time, bytes and goroutines.</p>
         <Ways state={state} />
       </Message>
     );
@@ -59,7 +59,7 @@ export function ServiceView() {
   if (data.lines.length === 0) {
     return (
       <Message title={`There are no profiles of ${of.selector} from ${between(of.from_ms, of.to_ms)}`}>
-        <p>{data.any ? "Choose a longer time above, or take a label away with its ×." : "Nothing has sent a profile yet: the page of services says how."}</p>
+        <p>{data.any ? "Choose a longer time range above, or remove a label with its ×." : "Nothing has sent a profile yet: the page of services says how."}</p>
         {data.any && <p><button onClick={() => go(select(latest(), "ref", refOf(of.selector, "-30d")))}>Show the last 30 days</button></p>}
       </Message>
     );
@@ -79,7 +79,7 @@ export function ServiceView() {
             </select>
           </label>
           {by !== "" && <button class={"toggle" + (stacked ? " on" : "")} aria-pressed={stacked} onClick={() => go(put(latest(), "ui.stack", stacked ? "no" : ""))}>stacked</button>}
-          <span class="quiet">{count(data.profiles)} {data.profiles === 1 ? "profile" : "profiles"}, a point each {long(data.step_ms)}</span>
+          <span class="quiet">{count(data.profiles)} {data.profiles === 1 ? "profile" : "profiles"}, one point every {long(data.step_ms)}</span>
         </div>
       </div>
       <Graph data={data} stacked={by !== "" && stacked} events={events.list} />
@@ -199,7 +199,7 @@ function Values({ data }: { data: FleetGraph }) {
           })}
         </tbody>
       </table>
-      {(data.rest ?? 0) > 0 && <p class="quiet">“others” are {count(data.rest!)} values of {data.by} with less.</p>}
+      {(data.rest ?? 0) > 0 && <p class="quiet">“others” is the sum of {count(data.rest!)} smaller {data.rest === 1 ? "value" : "values"} of {data.by}.</p>}
     </section>
   );
 }
