@@ -197,7 +197,7 @@ func covers(goflags string, flags []string) (on bool) {
 	return on
 }
 
-// An OwnError is that the go command failed at a file that hone adds to the program: without hone, it would not.
+// An OwnError reports that the go command failed at a file that hone adds to the program: without hone, it would not.
 type OwnError struct{ said gocmd.Error }
 
 func (e *OwnError) Error() string { return e.said.Error() }

@@ -236,7 +236,7 @@ func (s *session) writable() error {
 	return os.Remove(dir)
 }
 
-// A PartError is that there is a folder where the recording should be while it is made. It is a recording, too.
+// A PartError reports that there is a folder where the new recording should go while it is made. That folder is a recording, too.
 type PartError struct{ Folder string }
 
 func (e *PartError) Error() string {

@@ -36,7 +36,7 @@ const (
 	FlagSetting = "flags"
 )
 
-// A SettingError is that a setting cannot be had.
+// A SettingError reports that a setting is not possible.
 type SettingError struct {
 	Side   int    // 0 is the old one
 	Kind   string // of the setting; "" is all of them

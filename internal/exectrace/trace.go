@@ -177,7 +177,7 @@ func (t *Trace) from(b border) iter.Seq2[*Event, error] {
 	}
 }
 
-// An UnreadableError is that nothing of a trace could be read.
+// An UnreadableError reports that nothing of a trace could be read.
 type UnreadableError struct{ Err error }
 
 func (e *UnreadableError) Error() string { return e.Err.Error() }

@@ -56,7 +56,7 @@ func (y *trial) gains() {
 		y.unmeasured()
 		return
 	}
-	t := &told{
+	t := &tally{
 		holds:  y.finding != nil && y.finding.Live,
 		faster: map[string]bool{}, undecided: map[string]bool{}, lighter: map[string]bool{}, worth: map[string]bool{}, slower: map[string]*report.CompareRow{},
 	}
@@ -105,8 +105,8 @@ func (y *trial) unmeasured() {
 	y.refuse(false, "it is unknown whether it helps: %s", why)
 }
 
-// A told is what benchmarks tell of a patch. Maps are by the name of the benchmark.
-type told struct {
+// A tally is what benchmarks say about a patch. Maps are by the name of the benchmark.
+type tally struct {
 	holds bool // the patch is for less of the heap to be in use
 
 	faster, undecided map[string]bool
@@ -139,7 +139,7 @@ func ratioOf(row *report.CompareRow) float64 {
 }
 
 // add counts one row.
-func (t *told) add(row *report.CompareRow) {
+func (t *tally) add(row *report.CompareRow) {
 	ratio := ratioOf(row)
 	counts := row.What.IsTime() || row.What.IsMemory() && (!t.holds || row.What == report.LiveHeap)
 	if row.Verdict == report.Better && counts && (t.most == nil || 1-ratio > t.gain) {
@@ -162,7 +162,7 @@ func (t *told) add(row *report.CompareRow) {
 	}
 }
 
-func (t *told) addTime(row *report.CompareRow, ratio float64) {
+func (t *tally) addTime(row *report.CompareRow, ratio float64) {
 	name := nameOf(row)
 	switch row.Verdict {
 	case report.Better:
@@ -186,7 +186,7 @@ func (t *told) addTime(row *report.CompareRow, ratio float64) {
 }
 
 // weighMemory finds what needs more memory with nothing to show for it.
-func (t *told) weighMemory(rows []report.CompareRow) {
+func (t *tally) weighMemory(rows []report.CompareRow) {
 	for i := range rows {
 		row := &rows[i]
 		name := nameOf(row)
@@ -202,7 +202,7 @@ func (t *told) weighMemory(rows []report.CompareRow) {
 
 // weighRisks finds the benchmark that may have become slowest. If another one is decided, it need not be; but CPU times vary so little that one that
 // seems to be longer usually is.
-func (t *told) weighRisks() {
+func (t *tally) weighRisks() {
 	for _, row := range t.risks {
 		if (!t.timed || row.What == report.CPUTime && row.Ratio > 1+maxDoubt) && (t.risky == nil || row.Ratio > t.risky.Ratio) {
 			t.risky = row
@@ -211,7 +211,7 @@ func (t *told) weighRisks() {
 }
 
 // score tells patches of one place apart: less is better.
-func (t *told) score() float64 {
+func (t *tally) score() float64 {
 	score := 1.0
 	if t.n > 0 {
 		score = math.Exp(t.times / float64(t.n))
@@ -223,7 +223,7 @@ func (t *told) score() float64 {
 }
 
 // littleSlower takes out what is slower by no more than a patch may cost, and says what that is.
-func (t *told) littleSlower() (costs []string) {
+func (t *tally) littleSlower() (costs []string) {
 	// A little longer in one benchmark is what all others are faster for, and so much less is in use.
 	paid := t.holds && t.less != nil && t.times < 0 && maxHi(t.slower) <= 1+maxRisk
 	for name, row := range t.slower {
@@ -237,7 +237,7 @@ func (t *told) littleSlower() (costs []string) {
 	return costs
 }
 
-func (t *told) slowest() *report.CompareRow {
+func (t *tally) slowest() *report.CompareRow {
 	return slices.MinFunc(slices.Collect(maps.Values(t.slower)), func(a, b *report.CompareRow) int {
 		return cmp.Or(cmp.Compare(b.New/b.Old, a.New/a.Old), cmp.Compare(a.Name, b.Name))
 	})

@@ -31,7 +31,7 @@ var (
 	ErrTooLarge     = errors.New("git printed too much")
 )
 
-// An Error is that git failed.
+// An Error reports that git failed.
 type Error struct {
 	Args []string // of git
 	Said string   // its first complaint; how it ended where it said nothing

@@ -36,7 +36,7 @@ func Environ(env []string) []string {
 	return env
 }
 
-// An Error is that the go command failed. It has said why.
+// An Error reports that the go command failed, with what it printed.
 type Error struct {
 	Doing  string // go build ./cmd/app
 	Output string

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A ToolchainError is that the go command that was named cannot be had.
+// A ToolchainError reports that the go command that the user named is not available.
 type ToolchainError struct {
 	Name    string
 	Why     string
@@ -172,7 +172,7 @@ func lastWords(err error) string {
 	return text
 }
 
-// A TooOldError is that a module asks for a newer Go.
+// A TooOldError reports that a module needs a newer Go.
 type TooOldError struct {
 	Go   string // that is too old
 	File string // go.mod or go.work, or the module that asks for it

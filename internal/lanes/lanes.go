@@ -68,7 +68,7 @@ type Area struct {
 	Means  [States]float64   // of Levels, by how long they were
 }
 
-// A Wake is that one goroutine of a picture ended the wait of another.
+// A Wake is a point at which one goroutine of a picture ended the wait of another.
 type Wake struct {
 	At       int64
 	From, To int // numbers of lanes of Picture.Goroutines

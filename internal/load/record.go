@@ -16,7 +16,7 @@ import (
 // ErrTaken is that something listens already where a server is to be started.
 var ErrTaken = errors.New("another program already listens there, and would get the requests")
 
-// A NotReadyError is that a server which was started did not answer.
+// A NotReadyError reports that a server which hone started did not answer.
 type NotReadyError struct {
 	Target string
 	Ended  bool // since it ended

@@ -12,9 +12,8 @@ import (
 	"github.com/hone-perf/hone/internal/report"
 )
 
-// Format returns a text of Go with those of its lines as gofmt has them that are not in the text it was made of. Lines that gofmt
-// would have changed before stay as they are, and those that it would not stay so: where a file was as gofmt has it, it is again.
-// Lines end as they did before.
+// Format applies gofmt to the lines of is that are new since was. Lines of was that gofmt would have changed stay as they are. If was is
+// as gofmt writes it, so is the result. Lines end as they did before.
 func Format(was, is []byte) ([]byte, error) {
 	if bytes.Contains(was, []byte("\r\n")) {
 		out, err := Format(withoutCR(was), withoutCR(is))

@@ -1,4 +1,4 @@
-// Package patch changes files: first in mind, as what they hold before and after, then on disk, all of them or none.
+// Package patch prepares changes to files in memory, shows them as a diff, and writes all of them or none.
 //
 // Apply makes the new text of a file from edits, and Moved moves edits to where their lines are when the file was changed
 // meanwhile. A Patch collects files, shows them as a diff, and Writes them where they still are as it was made for.
@@ -85,7 +85,7 @@ func (p *Patch) Overlay(dir string) (gocmd.Overlay, error) {
 	return overlay, nil
 }
 
-// A ChangedError is that a file is not as the patch was made for.
+// A ChangedError reports that a file has changed since the patch was made.
 type ChangedError struct{ Name string }
 
 func (e *ChangedError) Error() string {

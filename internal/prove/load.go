@@ -107,7 +107,7 @@ func shownDir(dir string) string {
 	return filepath.ToSlash(dir)
 }
 
-// A BrokenError is that a version does not compile.
+// A BrokenError reports that a version does not compile.
 type BrokenError struct {
 	Text string
 	New  bool // it is the new one

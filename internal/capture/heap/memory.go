@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// A memory is that of a program that stands still.
+// A memory is the memory of a program that stands still.
 type memory interface {
 	// read fills all of b, or returns an error.
 	read(addr uint64, b []byte) error

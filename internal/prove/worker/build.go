@@ -28,7 +28,7 @@ type Run struct {
 	out    *rendering
 }
 
-// A mismatch is that a description does not fit the type it is for, as in a program that was cut down.
+// A mismatch reports that a description does not fit its type, as in a program that was cut down.
 type mismatch struct{ what string }
 
 func (m mismatch) Error() string { return m.what }

@@ -77,7 +77,7 @@ type Hash struct {
 	Order uint64 // of lists whose order they take, in order; 0 is none
 }
 
-// A Count is that a counter counted: the counter, times eight plus how often.
+// A Count is a counter and how often it counted: the number of the counter times eight, plus the count.
 type Count struct {
 	Step    int // the number of steps when it may have been in any
 	Counter uint32
