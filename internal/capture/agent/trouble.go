@@ -46,7 +46,7 @@ func parseCondition(text string) (c Condition, ok bool) {
 	return Condition{text[:i], limit, len(number) < len(text)-i-1}, err == nil
 }
 
-// A Trouble is a time during which a condition holds.
+// A Trouble is a moment at which a condition held.
 type Trouble struct {
 	At           time.Duration
 	Condition    int // which of them
