@@ -42,7 +42,7 @@ var bufferPerCall = &advise.Rule{
 				Title:  "buffer allocated on every call",
 				Claim:  fmt.Sprintf("%s is passed to an interface method, so the compiler must assume that it is kept, and puts it on the heap; but Write must not keep its argument, and nothing else holds it", b.Name()),
 				Advice: "keep unused buffers in a sync.Pool",
-				Risk:   "a Write that keeps what it is given, against what io.Writer says, would see other data later; one large text makes a large buffer that stays in the pool for a while",
+				Risk:   "a Write that keeps what it is given, against what io.Writer says, would see other data later; one large string makes a large buffer that stays in the pool for a while",
 			}
 			switch loop := p.Loop(st); {
 			case loop != nil:

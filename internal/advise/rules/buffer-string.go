@@ -16,7 +16,7 @@ import (
 
 var bufferString = &advise.Rule{
 	Name: "buffer-string", Rank: 29,
-	Doc: "a text is put together in a bytes.Buffer, and copied to be a string",
+	Doc: "a string is built in a bytes.Buffer, which is copied to become a string",
 
 	NoFix: missing.NotABuilder,
 	Find: func(p *advise.Pass) {
@@ -32,7 +32,7 @@ var bufferString = &advise.Rule{
 			f := advise.Finding{
 				Title:  "string copied out of a bytes.Buffer",
 				Claim:  "String copies all that is in the Buffer; that of a strings.Builder does not",
-				Advice: "put the text together in a strings.Builder",
+				Advice: "build the string in a strings.Builder",
 				Callee: "bytes.(*Buffer).String",
 				Risk:   "none", Safe: true,
 			}

@@ -21,7 +21,7 @@ import (
 
 var concatLoop = &advise.Rule{
 	Name: "concat-loop", Rank: 15,
-	Doc: "a text grows in a loop, and is copied whole each time",
+	Doc: "a string grows in a loop, and is copied each time",
 
 	NoFix: missing.NotOnlyAdded,
 	Find: func(p *advise.Pass) {
@@ -393,7 +393,7 @@ func grownText(p *advise.Pass, loop ast.Stmt, s *types.Var, all []*ast.AssignStm
 	f := advise.Finding{
 		Title:  "string built with + in a loop",
 		Claim:  fmt.Sprintf("each round copies all of %s to a new string, so the cost grows with the square of its length", s.Name()),
-		Advice: "write the parts to a strings.Builder, and take its String behind the loop",
+		Advice: "write the parts to a strings.Builder, and take its String after the loop",
 		Risk:   "none", Safe: true,
 	}
 	if front {

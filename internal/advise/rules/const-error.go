@@ -37,10 +37,10 @@ var constError = &advise.Rule{
 			c := p.Cost(call, cost.Below(name))
 			f := advise.Finding{
 				Title:  "same error created on every call",
-				Claim:  fmt.Sprintf("%s allocates an error whose text never changes", name),
+				Claim:  fmt.Sprintf("%s allocates an error whose message never changes", name),
 				Advice: "use a package variable: var Err… = errors.New(…), which callers can ask for with errors.Is, too",
 				Callee: name,
-				Risk:   "two errors with the same text are then one",
+				Risk:   "two errors with the same message are then one",
 			}
 			if p.Worth(c) {
 				f.Fixes = errorOnce(p, call, errorName(p, text), fmt.Sprintf("errors.New(%s)", p.Src(call.Args[0])))
@@ -58,7 +58,7 @@ var constError = &advise.Rule{
 				Title:  "same error created on every call",
 				Claim:  fmt.Sprintf("a %s that is always the same is allocated, since an error is returned as a pointer", name),
 				Advice: "use a package variable for it",
-				Risk:   "two errors with the same text are then one",
+				Risk:   "two errors with the same message are then one",
 			}
 			if p.Worth(c) {
 				base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, "err"), "Error"), "Err")

@@ -19,7 +19,7 @@ import (
 
 var conversionCopy = &advise.Rule{
 	Name: "conversion-copy", Rank: 9,
-	Doc: "a text is copied to bytes, or bytes to a text, for a function that has a twin for the other",
+	Doc: "a string is copied to bytes, or bytes to a string, for a function that has a twin for the other",
 
 	NoFix: missing.NoTwin,
 	Find: func(p *advise.Pass) {
@@ -130,7 +130,7 @@ func twinOf(name string) (differs, ok bool) {
 func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 	f := advise.Finding{
 		Title: "string converted to bytes needlessly",
-		Claim: "[]byte(…) allocates and copies the text", Risk: "none", Safe: true,
+		Claim: "[]byte(…) allocates memory and copies the string", Risk: "none", Safe: true,
 	}
 	up, ok := p.Parent(conv).(*ast.CallExpr)
 	if !ok {
@@ -140,10 +140,10 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 	fn := p.Callee(up)
 	switch {
 	case p.Builtin(up, "append") != nil && up.Ellipsis.IsValid() && at == 1, p.Builtin(up, "copy") != nil && at == 1:
-		f.Advice = "append and copy take texts, too"
-		f.Fixes = p.Fix(report.Mechanical, "take the text as it is", edit.Replace(conv, p.Src(s)))
+		f.Advice = "append and copy accept strings, too"
+		f.Fixes = p.Fix(report.Mechanical, "pass the string as it is", edit.Replace(conv, p.Src(s)))
 	case fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "bytes" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
-		f.Advice = "package strings has the same for texts"
+		f.Advice = "package strings has the same function for strings"
 		second := up.Args[1]
 		text := p.Src(second)
 		if differs, _ := twinOf(fn.Name()); differs {
@@ -154,13 +154,13 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 			}
 		}
 		p.Need("strings")
-		f.Fixes = p.Fix(report.Mechanical, "take the function for texts", edit.Replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.Src(s), text)))
+		f.Fixes = p.Fix(report.Mechanical, "call the function for strings", edit.Replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.Src(s), text)))
 	case p.Calls(up, "bytes.NewReader") != nil:
-		f.Advice = "strings.NewReader reads a text without a copy"
+		f.Advice = "strings.NewReader reads a string without copying it"
 		f.NoFix = missing.ReaderOfOtherType.Of()
 		if outer, ok := p.Parent(up).(*ast.CallExpr); ok && interfaceParam(p.Func, outer, up) {
 			p.Need("strings")
-			f.Fixes = p.Fix(report.Mechanical, "read the text", edit.Replace(up, "strings.NewReader("+p.Src(s)+")"))
+			f.Fixes = p.Fix(report.Mechanical, "read the string", edit.Replace(up, "strings.NewReader("+p.Src(s)+")"))
 		}
 	case fn != nil && at >= 0 && !up.Ellipsis.IsValid() && at < fn.Signature().Params().Len():
 		shown := shownInErrors(p.Func, fn, at)
@@ -168,7 +168,7 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 			return
 		}
 		f.Title = "string copied to the heap for an error message"
-		f.Claim = fmt.Sprintf("%s only looks at the bytes, which would need no copy, if package fmt were not given them for the text of an error", fn.Name())
+		f.Claim = fmt.Sprintf("%s only looks at the bytes, which would need no copy, if they were not passed to package fmt for the message of an error", fn.Name())
 		f.Advice = "give fmt a copy, string(…), which is made only when there is an error"
 		var edits []edit.Edit
 		for _, e := range shown {
@@ -207,7 +207,7 @@ func interfaceParam(f *code.Func, call *ast.CallExpr, arg ast.Expr) bool {
 func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 	f := advise.Finding{
 		Title: "bytes converted to a string needlessly",
-		Claim: "string(…) allocates and copies the bytes", Risk: "none", Safe: true,
+		Claim: "string(…) allocates memory and copies the bytes", Risk: "none", Safe: true,
 	}
 	up, ok := p.Parent(conv).(*ast.CallExpr)
 	if !ok {
@@ -228,13 +228,13 @@ func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 			f.Fixes = p.Fix(report.Mechanical, "write the bytes", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(up.Args[0]), p.Src(b))))
 		}
 	case fn.Pkg() != nil && fn.Pkg().Path() == "strings" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
-		f.Advice = "package bytes has the same for bytes"
+		f.Advice = "package bytes has the same function for bytes"
 		second := p.Src(up.Args[1])
 		if differs, _ := twinOf(fn.Name()); differs {
 			second = "[]byte(" + second + ")"
 		}
 		p.Need("bytes")
-		f.Fixes = p.Fix(report.Mechanical, "take the function for bytes", edit.Replace(up, fmt.Sprintf("bytes.%s(%s, %s)", fn.Name(), p.Src(b), second)))
+		f.Fixes = p.Fix(report.Mechanical, "call the function for bytes", edit.Replace(up, fmt.Sprintf("bytes.%s(%s, %s)", fn.Name(), p.Src(b), second)))
 	case p.Calls(up, "strings.NewReader") != nil:
 		f.Advice = "bytes.NewReader reads bytes without a copy, as long as nobody changes them"
 		f.NoFix = missing.ChangedBeforeRead.Of(p.Src(b))

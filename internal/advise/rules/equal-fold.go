@@ -16,7 +16,7 @@ import (
 
 var equalFold = &advise.Rule{
 	Name: "equal-fold", Rank: 24,
-	Doc: "texts are made lower case, or upper case, only to be compared",
+	Doc: "strings are made lower case, or upper case, only to be compared",
 
 	NoFix: missing.FoldsLetters,
 	Find: func(p *advise.Pass) {
@@ -30,7 +30,7 @@ var equalFold = &advise.Rule{
 			}
 			f := advise.Finding{
 				Title:  "string lower-cased only to be compared",
-				Claim:  "a new string is made of each text that has a letter of the other case, only to be compared",
+				Claim:  "each string that has a letter of the other case is copied, only to be compared",
 				Advice: "strings.EqualFold compares without making any",
 				Risk:   "EqualFold takes a few letters beside a to z for the same that ToLower does not, such as ſ for s",
 			}
@@ -47,8 +47,8 @@ var equalFold = &advise.Rule{
 				f.NoFix = missing.FoldsText.Of(s)
 			default:
 				not := map[token.Token]string{token.NEQ: "!"}[e.Op]
-				f.Risk, f.Safe = "none: no letter beside a to z is taken for one in this text by one and not by the other", true
-				f.Fixes = p.Fix(report.Mechanical, "compare without making a text", edit.Replace(e, fmt.Sprintf("%s%s.EqualFold(%s, %s)", not, p.Src(at.Fun.(*ast.SelectorExpr).X), p.Src(at.Args[0]), p.Src(text))))
+				f.Risk, f.Safe = "none: both treat all letters of this string alike", true
+				f.Fixes = p.Fix(report.Mechanical, "compare without a copy", edit.Replace(e, fmt.Sprintf("%s%s.EqualFold(%s, %s)", not, p.Src(at.Fun.(*ast.SelectorExpr).X), p.Src(at.Args[0]), p.Src(text))))
 			}
 			p.Report(e, p.Cost(e, cost.Below("strings.ToLower", "strings.ToUpper")), f)
 		})

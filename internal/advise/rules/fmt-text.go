@@ -60,7 +60,7 @@ var fmtText = &advise.Rule{
 				worst, c, f.Also = anythingsCost(p, all)
 				call, name = worst, "fmt."+p.Callee(worst).Name()
 				f.Callee = name
-				f.Claim = name + " finds out by itself that it is given a text or a number, and makes a copy on the heap also of what is a text already"
+				f.Claim = name + " finds out at run time that its argument is a string or a number, and copies even what is a string already"
 				f.Advice = "look for the usual types first, and leave the others to package fmt"
 				typesFirst(p, all, &f)
 			} else if list, ok := texts(p).Formatted(call); ok && text.Dynamic(list) > 0 && p.Worth(c) {
@@ -68,11 +68,11 @@ var fmtText = &advise.Rule{
 			} else if ok && text.Dynamic(list) == 0 {
 				f.NoFix = missing.AllConstant.Of()
 			} else if !ok && p.Why.Fact == missing.PrintsItself {
-				f.Advice = "call the String or Error method of the argument, and use + for the rest; or keep the text where the values repeat"
+				f.Advice = "call the String or Error method of the argument, and use + for the rest; or keep the string where values repeat"
 				if slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return formatsItself(p.TypeOf(a)) }) {
-					f.Advice = "fmt calls the Format method of the argument, which + does not: append what that writes, or keep the text where the values repeat"
+					f.Advice = "fmt calls the Format method of the argument, which + does not: append what that writes, or keep the string where values repeat"
 				}
-				f.Risk, f.Safe = "a text that is kept takes memory, and may be out of date", false
+				f.Risk, f.Safe = "a string that is kept takes memory, and may be out of date", false
 			} else if !ok && p.Calls(call, "fmt.Sprintf") == nil {
 				f.NoFix = missing.SpacesBetween.Of(name)
 			}

@@ -17,7 +17,7 @@ import (
 
 var invariantText = &advise.Rule{
 	Name: "invariant-text", Rank: 3,
-	Doc: "a text that never changes is put together in every call of a function literal",
+	Doc: "a string that never changes is built in every call of a function literal",
 
 	NoFix: missing.NotBeforeLiteral,
 	Find: func(p *advise.Pass) {
@@ -62,10 +62,10 @@ var invariantText = &advise.Rule{
 			f := advise.Finding{
 				Title:  "constant string built on every call",
 				Claim:  fmt.Sprintf("%s is the same in every call of the function literal, since its parts are parameters of %s that nobody changes", p.Src(e), p.Decl.Name.Name),
-				Advice: "put it together before the function literal is made",
-				Risk:   "it is then put together even if the function literal is never called",
+				Advice: "build it before the function literal",
+				Risk:   "it is then built even if the function literal is never called",
 			}
-			f.Fixes = p.Fix(report.Mechanical, "put it together once", edit.Before(st, name+" := "+p.Src(e)+"\n"), edit.Replace(e, name))
+			f.Fixes = p.Fix(report.Mechanical, "build it once", edit.Before(st, name+" := "+p.Src(e)+"\n"), edit.Replace(e, name))
 			p.Report(e, p.Cost(e, cost.Allocates("concatstring")), f)
 		})
 	},

@@ -19,7 +19,7 @@ import (
 
 var numberText = &advise.Rule{
 	Name: "number-text", Rank: 16,
-	Doc: "a number is made a text of its own on its way into a larger one",
+	Doc: "a number is converted to a string only to build a larger one",
 
 	NoFix: missing.NotOnlyAppended,
 	Find: func(p *advise.Pass) {
@@ -33,7 +33,7 @@ var numberText = &advise.Rule{
 				return
 			}
 			f := advise.Finding{
-				Title:  "number made a text on its way into another",
+				Title:  "number converted to a string only to build a larger one",
 				Claim:  fmt.Sprintf("%s.%s allocates a string that is copied at once", fn.Pkg().Name(), fn.Name()),
 				Advice: fmt.Sprintf("%s writes it where it belongs", with.name),
 				Callee: fn.FullName(), Risk: "none", Safe: true,

@@ -38,14 +38,14 @@ var plainRegexp = &advise.Rule{
 				return
 			}
 			f := advise.Finding{
-				Title:  "regexp for a fixed text",
+				Title:  "regexp for a fixed string",
 				Claim:  fmt.Sprintf("the pattern %s has nothing special in it: strings.%s says the same", text.ShownPattern(pattern), fn),
 				Advice: fmt.Sprintf("strings.%s", fn),
 				Callee: "regexp.(*Regexp).MatchString",
 				Risk:   "none", Safe: true,
 			}
 			p.Need("strings")
-			f.Fixes = p.Fix(report.Mechanical, "look for the text", edit.Replace(call, fmt.Sprintf("strings.%s(%s, %s)", fn, p.Src(call.Args[0]), strconv.Quote(plain))))
+			f.Fixes = p.Fix(report.Mechanical, "search for the string", edit.Replace(call, fmt.Sprintf("strings.%s(%s, %s)", fn, p.Src(call.Args[0]), strconv.Quote(plain))))
 			p.Report(call, p.Cost(call, calls.Calling(p.Func, call)), f)
 		})
 	},

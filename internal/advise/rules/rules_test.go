@@ -195,16 +195,28 @@ func newPrograms(root string) *programs { return &programs{root: root} }
 
 // add writes the packages for one folder.
 func (p *programs) add(t *testing.T, name string, found []report.Finding) {
-	old, err := os.ReadFile(filepath.Join(p.root, name, "main.go"))
-	if err != nil {
+	files, err := filepath.Glob(filepath.Join(p.root, name, "*.go"))
+	if err != nil || !slices.Contains(files, filepath.Join(p.root, name, "main.go")) {
 		return // there is nothing to run
 	}
-	write := func(prog program, text string) {
+	write := func(prog program, changed *report.Fix) {
 		t.Helper()
-		file := filepath.Join(p.root, triedDir, strconv.Itoa(len(p.all)), name+".go")
-		text = mainClause.ReplaceAllString(mainFunc.ReplaceAllString(text, "func Main()"), "package tried")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
+		for _, file := range files {
+			old, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(old)
+			for k := 0; changed != nil && k < len(changed.Edits); k++ {
+				if e := changed.Edits[len(changed.Edits)-1-k]; e.File == name+"/"+filepath.Base(file) {
+					text = text[:e.Start] + e.New + text[e.End:]
+				}
+			}
+			to := filepath.Join(p.root, triedDir, strconv.Itoa(len(p.all)), filepath.Base(file))
+			text = mainClause.ReplaceAllString(mainFunc.ReplaceAllString(text, "func Main()"), "package tried")
+			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to, []byte(text), 0o666)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		p.all = append(p.all, prog)
 	}
@@ -212,15 +224,10 @@ func (p *programs) add(t *testing.T, name string, found []report.Finding) {
 	for _, f := range found {
 		for _, x := range f.Fixes {
 			if first {
-				write(program{name: name}, string(old))
+				write(program{name: name}, nil)
 				first = false
 			}
-			text := string(old)
-			for k := len(x.Edits) - 1; k >= 0; k-- {
-				e := x.Edits[k]
-				text = text[:e.Start] + e.New + text[e.End:]
-			}
-			write(program{name, x.Title, f.Where.Line}, text)
+			write(program{name, x.Title, f.Where.Line}, &x)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (t *partsOf) report(p *advise.Pass) {
 		Title:  "strings copied one by one out of the same bytes",
 		Claim:  fmt.Sprintf("each of %d conversions copies a part of %s, which nothing writes to", len(t.nodes), t.field.Name()),
 		Advice: fmt.Sprintf("convert %s to a string once, where it is set: parts of a string need no copy", t.field.Name()),
-		Risk:   "as long as one of the parts is kept, so is the whole text",
+		Risk:   "as long as one of the parts is kept, so is the whole string",
 	}
 	for _, i := range order[1:] {
 		if t.in[i].Func == q.Func {

@@ -111,7 +111,7 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 		}
 	}
 	if n := roomForWrites(p.Func, b, decl, writes); n != "" {
-		f.Fixes = p.Fix(report.Mechanical, "make room for as long a text as there is to read", edit.After(decl, fmt.Sprintf("\n%s.Grow(%s)", b.Name(), n)))
+		f.Fixes = p.Fix(report.Mechanical, "make room for as much as there is to read", edit.After(decl, fmt.Sprintf("\n%s.Grow(%s)", b.Name(), n)))
 	}
 	// Without Grow, a Buffer has as much room as roomFor gives it.
 	if n := roomFor(usualSize(p, writes, growingBuffer, byGrowing, halfOfGrowing)); n > 0 && !isBuffer {

@@ -105,7 +105,7 @@ func joinedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) {
 		f.Fixes = append(f.Fixes, writtenString(p, call, w, arg)...)
 	}
 	if len(f.Fixes) == 0 && format != nil && len(format.Args) > 0 {
-		f.Advice = "let fmt write it: that is one text less"
+		f.Advice = "let fmt write it, which saves a string"
 		f.Fixes = p.Fix(report.Mechanical, "let fmt write it", edit.New(call.Pos(), format.Args[0].Pos(),
 			fmt.Sprintf("%s.F%s(%s, ", p.Src(format.Fun.(*ast.SelectorExpr).X), text.LowerFirst(p.Callee(format).Name()[1:]), writer(p.Func, w))),
 
