@@ -40,7 +40,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("help of %s lacks %s:\n%s", v.Name, line, help)
 			}
 			code, _, errs := run(t, promptWords(line)[1:]...)
-			if code != exitFailed || !strings.Contains(errs, ".pprof: no such file") {
+			if code != exitFailed || !strings.Contains(errs, ": no such file") {
 				t.Errorf("%s: exit code %d, %s", line, code, errs)
 			}
 		}

@@ -309,7 +309,12 @@ func TestWhyAllocStore(t *testing.T) {
 	if code != fileCode || out != fileOut {
 		t.Errorf("%d %s, want %d %s", code, out, fileCode, fileOut)
 	}
-	if code, out := s.hone("", "why-alloc", "nowhere.go:1", "store:service-9"); code != exitFailed || !strings.Contains(out, "there is no service service-9") {
+	for name, text := range map[string]string{"go.mod": "module example.com/a\n\ngo 1.24\n", "a.go": "package a\n\nvar A = new(int)\n"} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, out := s.hone("", "why-alloc", "a.go:3", "store:service-9"); code != exitFailed || !strings.Contains(out, "there is no service service-9") {
 		t.Errorf("%d %s", code, out)
 	}
 }
