@@ -29,6 +29,11 @@ var preallocMap = &advise.Rule{
 			if body == nil {
 				return
 			}
+			if r, ok := loop.(*ast.RangeStmt); ok && p.Pkg.AtLeast(21) {
+				if m, _ := copies(p.Func, r); m != nil {
+					return // copied-map has the word
+				}
+			}
 			for _, st := range body.List {
 				assign, ok := st.(*ast.AssignStmt)
 				if !ok || len(assign.Lhs) != 1 || assign.Tok != token.ASSIGN {

@@ -38,6 +38,7 @@ var All = []*advise.Rule{
 	reflectHot,
 	unbufferedWrite,
 	preallocSlice,
+	copiedMap,
 	preallocMap,
 	textRoom,
 	appendLoop,

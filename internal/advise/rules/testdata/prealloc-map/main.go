@@ -56,7 +56,7 @@ type entry struct{ data map[string]int }
 func (e *entry) copied() map[string]int {
 	data := make(map[string]int)
 	for k, v := range e.data {
-		data[k] = v // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
+		data[k] = -v // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToTable; want
 	}
 	return data
 }
