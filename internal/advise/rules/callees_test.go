@@ -112,7 +112,7 @@ func TestKnownCallee(t *testing.T) {
 		"bytes.FieldsSeq":                     "iterator over the parts of a byte slice",
 		"sort.Search":                         "binary search by a function",
 		"math/big.(*Int).String":              "number formatted on every call",
-		"strconv.(*NumError).Error":           "text of an error on every call",
+		"strconv.(*NumError).Error":           "error message built on every call",
 		"strconv.AppendInt":                   "bytes appended to a slice that grows",
 		"strconv.AppendQuote":                 "bytes appended to a slice that grows",
 		"slices.Clone[...]":                   "slice copied on every call",
