@@ -15,7 +15,7 @@ import (
 // pointer to it. A copy that a function made, whose type is not a pointer, is its own.
 func TestRecordingsAreNotChanged(t *testing.T) {
 	t.Parallel()
-	testrun.Nightly(t, "reads the types of all packages")
+	testrun.Live(t, "reads the types of all packages")
 	shared := map[string]string{ // types, and the package that makes values of each
 		"*" + modulePath + "/internal/recording.Recording": modulePath + "/internal/recording",
 		"*" + modulePath + "/internal/profile.Profile":     modulePath + "/internal/profile",

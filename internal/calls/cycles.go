@@ -27,8 +27,9 @@ func CollapseCycles(p *profile.Profile, t *FrameTable) (*profile.Profile, error)
 		return nil, err
 	}
 	number(x.locations, len(p.Locations))
-	q.Locations = x.locations
-	return q, nil
+	tables := q.Tables
+	tables.Locations = x.locations
+	return q.WithTables(tables), nil
 }
 
 // cycles collapses one stack after the other.

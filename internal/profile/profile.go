@@ -258,11 +258,11 @@ func (p *Profile) TypeNames(k int) []string {
 	return out
 }
 
-// WithTables returns p with other tables. The number of locations must stay the same, since contexts refer
-// to them by index.
+// WithTables returns p with other tables. They must have all locations at their places, since contexts refer to them by index, and may have more
+// behind them.
 func (p *Profile) WithTables(t Tables) *Profile {
-	if len(t.Locations) != len(p.Locations) {
-		panic("profile: WithTables with another number of locations")
+	if len(t.Locations) < len(p.Locations) {
+		panic("profile: WithTables with fewer locations")
 	}
 	q := *p
 	q.Tables = t
@@ -276,6 +276,13 @@ func (p *Profile) WithHeader(h Header) *Profile {
 	}
 	q := *p
 	q.Header = h
+	return &q
+}
+
+// WithDamage returns p with what is wrong with the input that it was read from.
+func (p *Profile) WithDamage(damage error) *Profile {
+	q := *p
+	q.Damage = damage
 	return &q
 }
 

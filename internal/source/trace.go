@@ -64,7 +64,7 @@ func (o *Options) waits(t *exectrace.Trace, err error) (*profile.Profile, error)
 	}
 	p, err := o.waited(t)
 	if damage := t.Damage(); err == nil && len(damage) > 0 {
-		p.Damage = damage[0].Err
+		p = p.WithDamage(damage[0].Err)
 	}
 	return p, err
 }
