@@ -114,7 +114,7 @@ func TestHarmlessTextStays(t *testing.T) {
 		"my-service-7d9f8b6c5d-x2k4z",
 		"https://example.com/a/b?page=2&token_count=3",
 		"http://host:80/path@x", "http://host:80?to=a@b.c", "http://[::1]:80/@x", "mongodb://h1:27017,h2:27017/x@y", "http://host/a:b@c", "file:///c:/a@b",
-		"https://host:$PORT/x@y", "http://127.0.0.1:%d/@v", "http://host:/@x", "https://proxy.golang.org/github.com/a/b/@v/list", "see http://host:80/a@b, c:d@e",
+		"https://host:$PORT/x@y", "http://127.0.0.1:%d/@v", "http://host:/@x", "https://modules.example/github.com/a/b/@v/list", "see http://host:80/a@b, c:d@e",
 		"-addr=localhost:8080", "git@github.com:hone-perf/hone.git",
 		"max_tokens=4096 tokens=12 basic authentication is used",
 		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
