@@ -261,6 +261,14 @@ func TestWrongQuestions(t *testing.T) {
 	if got := b.get("/api/v1/fleet/heat?"+ref, "read").Body.String(); !strings.Contains(got, `"name":"live"`) || strings.Contains(got, `"name":"allocated"`) {
 		t.Errorf("a heat map has these measures: %.300s", got)
 	}
+	for asked, want := range map[string]string{
+		"": "cores", "metric=cpu": "cores", "metric=heap": "live", "metric=inuse_objects": "live", "metric=allocs": "allocated", "metric=heap:alloc_objects": "allocated",
+		"metric=goroutine": "goroutines", "metric=mutex:delay": "cores", "metric=heap&of=goroutines": "goroutines",
+	} {
+		if got := b.get("/api/v1/fleet/graph?"+asked+"&"+ref, "read").Body.String(); !strings.Contains(got, `"of":"`+want+`"`) {
+			t.Errorf("%s shows over time %.300s, want %s", asked, got, want)
+		}
+	}
 }
 
 // What pages look at stays the same while it is looked at, and is never that of another tenant.

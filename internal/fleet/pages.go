@@ -198,7 +198,7 @@ type question struct {
 	measure *fleetview.Measure // nil without profiles
 }
 
-// question parses a request: ref, and of, the name of a measure.
+// question parses a request: ref, and of, the name of a measure, or the metric that it is to be nearest to.
 func (s *Server) question(r *http.Request, tenant string) (*question, error) {
 	out := &question{}
 	var err error
@@ -216,6 +216,9 @@ func (s *Server) question(r *http.Request, tenant string) (*question, error) {
 	name := r.FormValue("of")
 	if name != "" && !slices.ContainsFunc(fleetview.Measures, func(m fleetview.Measure) bool { return m.Name == name }) {
 		return nil, badRequest{fmt.Errorf("of=%s: unknown measure", profile.Shorten(name, 40))}
+	}
+	if metric := r.FormValue("metric"); name == "" && metric != "" {
+		name = fleetview.Nearest(metric)
 	}
 	if out.measure = fleetview.Find(name, out.series); out.measure == nil {
 		out.measure = fleetview.Find("", out.series)

@@ -67,6 +67,8 @@ type FleetMeasure struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 	Unit string `json:"unit"` // cores, bytes/s, 1/s, bytes or count
+
+	Metric string `json:"metric,omitempty"` // of the profile views that show where it comes from
 }
 
 // A FleetGraph is a measure of a service over time.

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +19,8 @@ import (
 	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
 	"github.com/hone-perf/hone/internal/testrun"
@@ -91,6 +94,48 @@ func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) b
 func (p *page) query(key string) string {
 	p.t.Helper()
 	return eval[string](p, fmt.Sprintf(`new URLSearchParams(location.search).get(%q) ?? ""`, key))
+}
+
+// What profiles do not count, such as resident memory, is shown over time as well, and the other views show their own metrics meanwhile.
+func TestPageFleetMeasures(t *testing.T) {
+	resident, err := profile.Parse(strings.NewReader("process 52428800\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resident.SampleTypes[0] = profile.ValueType{Type: "rss", Unit: "bytes"}
+	var raw bytes.Buffer
+	if err := resident.Write(&raw); err != nil {
+		t.Fatal(err)
+	}
+	address := serveFleet(t, nil, func(u *store.Upload) bool {
+		if u.Kind == recording.Goroutine {
+			u.Kind, u.Raw = recording.Process, raw.Bytes()
+		}
+		return true
+	})
+	p := open(t, address+"/service?ref=store:service-0@-1h&metric=heap", 1280, 900)
+	p.url = address
+	p.visit("/service?ref=store:service-0@-1h&metric=heap")
+	chosen := func() string { return p.text(`[aria-label="Measure"] [aria-pressed="true"]`) }
+	if got := chosen(); got != "Live heap" {
+		t.Errorf("with metric=heap, %q is shown", got)
+	}
+	p.click("button", "Resident memory")
+	p.settled()
+	if got := p.text(".legend-lines"); chosen() != "Resident memory" || !strings.Contains(got, "MB") {
+		t.Errorf("%q is shown: %q", chosen(), got)
+	}
+	p.click(".ways a", "Heat map")
+	p.wait(`location.pathname === "/heat"`)
+	p.settled()
+	if got := chosen(); got != "Live heap" {
+		t.Errorf("the heat map shows %q", got)
+	}
+	p.click("button", "CPU")
+	p.settled()
+	if chosen() != "CPU" || p.query("metric") != "cpu" {
+		t.Errorf("%q is shown, with metric=%s", chosen(), p.query("metric"))
+	}
 }
 
 // From all services to one, to a part of its time, to one version, and to what changed.

@@ -22,12 +22,26 @@ type Measure struct {
 
 // Measures are all that pages show over time.
 var Measures = []Measure{
-	{report.FleetMeasure{Name: "cores", Doc: "CPU", Unit: "cores"}, recording.CPU, "cpu"},
-	{report.FleetMeasure{Name: "allocated", Doc: "Allocation rate", Unit: "bytes/s"}, recording.Heap, "alloc_space"},
-	{report.FleetMeasure{Name: "live", Doc: "Live heap", Unit: "bytes"}, recording.Heap, "inuse_space"},
-	{report.FleetMeasure{Name: "goroutines", Doc: "Goroutines", Unit: "count"}, recording.Goroutine, "goroutine"},
+	{report.FleetMeasure{Name: "cores", Doc: "CPU", Unit: "cores", Metric: "cpu"}, recording.CPU, "cpu"},
+	{report.FleetMeasure{Name: "allocated", Doc: "Allocation rate", Unit: "bytes/s", Metric: "heap:alloc_space"}, recording.Heap, "alloc_space"},
+	{report.FleetMeasure{Name: "live", Doc: "Live heap", Unit: "bytes", Metric: "heap"}, recording.Heap, "inuse_space"},
+	{report.FleetMeasure{Name: "goroutines", Doc: "Goroutines", Unit: "count", Metric: "goroutine"}, recording.Goroutine, "goroutine"},
 	{report.FleetMeasure{Name: "rss", Doc: "Resident memory", Unit: "bytes"}, recording.Process, "rss"},
 	{report.FleetMeasure{Name: "requests", Doc: "Requests", Unit: "1/s"}, recording.Process, "requests"},
+}
+
+// Nearest returns the name of the measure over time that is nearest to the metric of a profile view.
+func Nearest(metric string) string {
+	kind, typ, _ := strings.Cut(metric, ":")
+	switch {
+	case strings.HasPrefix(cmp.Or(typ, kind), "alloc"):
+		return "allocated"
+	case kind == recording.Heap, strings.HasPrefix(kind, "inuse"):
+		return "live"
+	case kind == recording.Goroutine:
+		return "goroutines"
+	}
+	return "cores"
 }
 
 // Find returns the measure with a name among those with series, the first one if the name is "", or nil.

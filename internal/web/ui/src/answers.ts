@@ -522,6 +522,7 @@ export interface FleetMeasure {
   name: string;
   doc: string;
   unit: string;
+  metric?: string;
 }
 
 export interface FleetService extends ServiceRow {

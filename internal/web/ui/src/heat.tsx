@@ -8,7 +8,7 @@ import { useAnswer, useApp } from "./data";
 import { about, amount, clockTicks, when } from "./fleet";
 import { count } from "./format";
 import { Link, Message, Problem } from "./parts";
-import { Measures, measureOf } from "./service";
+import { Measures, measured } from "./service";
 import { Pair, get, go, href, put, state as latest } from "./state";
 import { PaletteContext } from "./theme";
 import { useWidth } from "./timeline";
@@ -21,9 +21,7 @@ export function HeatView() {
   const ref = get(state, "ref");
   const asked = get(state, "ui.heat");
   const by = asked === "total" ? "" : asked || "instance";
-  const measure = measureOf(get(state, "metric"));
-  // One profile does not tell how much was allocated: then the server chooses.
-  const { data, error, waiting } = useAnswer<FleetHeat>(ref && "/api/v1/fleet/heat", [["ref", ref], ["of", measure === "allocated" ? "" : measure], ["by", by]]);
+  const { data, error, waiting } = useAnswer<FleetHeat>(ref && "/api/v1/fleet/heat", [["ref", ref], ...measured(state), ["by", by]]);
   if (ref === "") return <Message title="No service is chosen"><p>Choose one under <a href="/services">Services</a>.</p></Message>;
   if (error && !waiting) return <Problem error={error} />;
   if (!data) return <div class="blank" aria-busy="true" />;

@@ -2,7 +2,7 @@
 
 import { ComponentChildren } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { FleetEvent, FleetGraph, GraphLine, Top } from "./api";
+import { FleetEvent, FleetGraph, FleetMeasure, GraphLine, Top } from "./api";
 import { ready, ticks } from "./chart";
 import { Palette, isForced } from "./colors";
 import { useAnswer, useApp } from "./data";
@@ -13,26 +13,22 @@ import { Keys, useKeys } from "./keys";
 import { Rows } from "./overview";
 import { Link, Message, Problem } from "./parts";
 import { LabelExplorer } from "./selection";
-import { State, get, go, href, put, state as latest, to } from "./state";
+import { Pair, State, get, go, href, put, state as latest, to } from "./state";
 import { PaletteContext } from "./theme";
 import { useWidth } from "./timeline";
 
-/** metrics maps a measure that is shown over time to the metric of the views that is of the same. */
-const metrics: Record<string, string> = { cores: "cpu", allocated: "heap:alloc_space", live: "heap", goroutines: "goroutine" };
-
-/** measureOf returns the measure of a metric. */
-export function measureOf(metric: string): string {
-  if (/^(heap:)?alloc/.test(metric)) return "allocated";
-  if (/^heap|inuse/.test(metric)) return "live";
-  return metric.startsWith("goroutine") ? "goroutines" : "cores";
+/** measured is which measure to ask for: the one chosen here, or else what is nearest to the metric of the other views. */
+export function measured(s: State): Pair[] {
+  return [["of", get(s, "ui.of")], ["metric", get(s, "metric")]];
 }
 
 /** Measures are buttons that choose one. */
-export function Measures({ all, now }: { all: { name: string; doc: string }[]; now: string }) {
-  const choose = (name: string) => go(put(put(latest(), "metric", name === "cores" ? "" : metrics[name]), "root", ""));
+export function Measures({ all, now }: { all: FleetMeasure[]; now: string }) {
+  // Most are a metric of the other views, too. What profiles do not count, such as requests, is chosen for this view alone.
+  const choose = (m: FleetMeasure) => go(put(m.metric ? put(put(latest(), "metric", m.metric), "ui.of", "") : put(latest(), "ui.of", m.name), "root", ""));
   return (
     <span class="group" role="group" aria-label="Measure">
-      {all.map((m) => <button class={"toggle" + (m.name === now ? " on" : "")} aria-pressed={m.name === now} onClick={() => choose(m.name)}>{m.doc}</button>)}
+      {all.map((m) => <button class={"toggle" + (m.name === now ? " on" : "")} aria-pressed={m.name === now} onClick={() => choose(m)}>{m.doc}</button>)}
     </span>
   );
 }
@@ -41,8 +37,7 @@ export function ServiceView() {
   const { state } = useApp();
   const ref = get(state, "ref");
   const by = get(state, "ui.by");
-  const measure = measureOf(get(state, "metric"));
-  const { data, error, waiting } = useAnswer<FleetGraph>(ref && "/api/v1/fleet/graph", [["ref", ref], ["of", measure], ...(by ? [["by", by] as [string, string]] : [])]);
+  const { data, error, waiting } = useAnswer<FleetGraph>(ref && "/api/v1/fleet/graph", [["ref", ref], ...measured(state), ...(by ? [["by", by] as [string, string]] : [])]);
   const events = useEvents(data?.selection.service ?? "", data?.selection.from_ms ?? 0, data?.selection.to_ms ?? 0);
   if (ref === "") return <Message title="No service is chosen"><p>Choose one under <a href="/services">Services</a>.</p></Message>;
   if (error && !waiting) return <Problem error={error} />;
@@ -91,7 +86,7 @@ export function ServiceView() {
           <p><code class="command">hone top '{ref}'</code></p>
           <p><code class="command">hone advise '{ref}' --source .</code></p>
         </section>
-        <Hottest refText={ref} metric={metrics[data.of]} />
+        <Hottest refText={ref} metric={data.measures.find((m) => m.name === data.of)?.metric ?? ""} />
         <section class="card">
           <h2>Labels</h2>
           <p class="quiet">the share of each value in {of.service || of.selector}; click a value to see only its profiles</p>
@@ -127,7 +122,7 @@ function Ways({ state }: { state: State }) {
 /** Hottest is what costs most in the selection. Who asks for it has the selection added up, so that the other views are there at once. */
 function Hottest({ refText, metric }: { refText: string; metric: string }) {
   const { state } = useApp();
-  const { data, error, waiting } = useAnswer<Top>("/api/top", [["ref", refText], ["metric", metric], ["sort", "flat"], ["limit", "10"]]);
+  const { data, error, waiting } = useAnswer<Top>("/api/top", [["ref", refText], ...(metric ? [["metric", metric] as Pair] : []), ["sort", "flat"], ["limit", "10"]]);
   if (error && !waiting) return <section class="card"><h2>Hottest functions</h2><p class="bad">{error.message}</p></section>;
   if (!data) return <section class="card" aria-busy="true"><h2>Hottest functions</h2></section>;
   return <Rows title="Hottest functions" doc={`${value(data.total, data.unit)} ${data.metric} in all profiles; functions by flat cost, without what they call`} top={data} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />;

@@ -68,7 +68,7 @@ export function without(s: State, i: number): State {
 
 /** to returns s in another view. What belongs to one view only stays behind. */
 export function to(s: State, view: string, ...set: Pair[]): State {
-  let out: State = { view, pairs: s.pairs.filter(([k]) => k !== "arg" && k !== "ui.finding" && (k !== "limit" || view === s.view)) };
+  let out: State = { view, pairs: s.pairs.filter(([k]) => k !== "arg" && k !== "ui.finding" && (view === s.view || (k !== "limit" && k !== "ui.of"))) };
   for (const [k, v] of set) out = put(out, k, v);
   return out;
 }
