@@ -11,14 +11,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // A Program is what to run and what it is connected to.
@@ -40,7 +38,7 @@ var ErrGoCommand = errors.New("the go command would keep what compilers say of t
 // asks for them anyway.
 // code is its exit code; err is about running it.
 func GC(ctx context.Context, p Program) (log *gclog.Log, code int, err error) {
-	if isGo(p.Args[0]) {
+	if gocmd.Is(p.Args[0]) {
 		return nil, 0, ErrGoCommand
 	}
 	end, err := run(ctx, p, watch{gctrace: true})
@@ -60,13 +58,6 @@ func codeOf(state *os.ProcessState) int {
 	}
 	return state.ExitCode()
 }
-
-// isGo reports whether a program is the go command, of whatever version.
-func isGo(program string) bool {
-	return goCommand().MatchString(filepath.Base(program))
-}
-
-var goCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^go([1-9][0-9.]*((rc|beta)[0-9]+)?)?(\.exe)?$`) })
 
 // withGCTrace adds gctrace=1 to what GODEBUG is set to, unless that has it.
 func withGCTrace(env []string) []string {

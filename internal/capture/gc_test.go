@@ -145,14 +145,3 @@ func TestPassQuestion(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestIsGo(t *testing.T) {
-	for program, want := range map[string]bool{
-		"go": true, "/usr/local/go/bin/go": true, "go1.26.8": true, "go1.27rc1": true, "go.exe": true,
-		"gopls": false, "gofmt": false, "./go/app": false, "gold": false, "go-run": false, "": false,
-	} {
-		if got := isGo(program); got != want {
-			t.Errorf("isGo(%q) = %v", program, got)
-		}
-	}
-}

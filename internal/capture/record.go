@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/capture/agent"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/latency"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/safefile"
@@ -314,7 +315,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	beside := &besideWatcher{}
 	w := watch{
 		gctrace: true,
-		plain:   isGo(p.Args[0]),
+		plain:   gocmd.Is(p.Args[0]),
 		kept:    func(line string) { s.wrote(io.WriteString(gc, line+"\n")) },
 		errs:    tail,
 		outs:    outs,
@@ -322,7 +323,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 		started: func(proc *os.Process) {
 			s.say("recording")
 			s.zero = time.Now()
-			if isGo(p.Args[0]) {
+			if gocmd.Is(p.Args[0]) {
 				s.note("garbage collections are not traced: %v", ErrGoCommand)
 			}
 			switch {
@@ -361,6 +362,7 @@ func (s *session) run(ctx context.Context, inside bool) (*ending, error) {
 	}
 	s.manifest.Ended = end.start.Add(end.real)
 	s.manifest.Usage = &recording.Usage{User: end.state.UserTime(), System: end.state.SystemTime(), Real: end.real, MaxRSS: end.peak}
+	outside.noteOthers(s.manifest.Usage)
 	s.manifest.Exit = &recording.Exit{Code: codeOf(end.state), Signal: signalName(end.state), Asked: end.asked && signalName(end.state) == "SIGTERM"}
 	s.manifest.Exit.Cause = s.cause(end, tail.bytes(), oom)
 	return end, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hone-perf/hone/internal/gclog"
+	"github.com/hone-perf/hone/internal/gocmd"
 	"github.com/hone-perf/hone/internal/recording"
 )
 
@@ -27,7 +28,7 @@ type Switches struct {
 // Time runs a program. With gc it also looks at its garbage collection, for which standard error goes through hone; but not at that of the go
 // command: see ErrGoCommand.
 func Time(ctx context.Context, p Program, gc bool) (*Timed, error) {
-	end, err := run(ctx, p, watch{gctrace: gc && !isGo(p.Args[0])})
+	end, err := run(ctx, p, watch{gctrace: gc && !gocmd.Is(p.Args[0])})
 	if end == nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A watcher watches a program from outside.
@@ -22,6 +23,8 @@ type watcher struct {
 	lookout
 	cancel context.CancelFunc
 	done   chan struct{}
+
+	sampled time.Duration // CPU time that CPU profiles were taken of; 0 without
 }
 
 // start begins to write what the system says about a process, and to sample it.
@@ -127,6 +130,16 @@ func (w *watcher) took(from, to time.Duration, p *profile.Profile) error {
 	return err
 }
 
+// noteOthers says how much of the CPU time of a run is not in its CPU profiles because other processes took it, which the program started and waited
+// for: the go command, a script and make leave the work to others.
+func (w *watcher) noteOthers(u *recording.Usage) {
+	const little = 200 * time.Millisecond
+	// Where the kernel keeps its time to itself, the profiles have none of that.
+	if all := u.User + u.System; w.sampled > 0 && u.User-w.sampled > max(all/4, little) {
+		w.note("the CPU profile covers %s of the run's %s of CPU time; the rest was used by processes that the program started", unit.Time(w.sampled), unit.Time(all))
+	}
+}
+
 // sample takes CPU profiles, where that can be done.
 func (w *watcher) sample(ctx context.Context, pid int, start time.Time) {
 	offset := time.Since(start)
@@ -144,6 +157,7 @@ func (w *watcher) sample(ctx context.Context, pid int, start time.Time) {
 	case err != nil && ctx.Err() == nil:
 		w.note("there are no CPU profiles: %v", hint.With(err))
 	default:
+		w.sampled = out.CPU
 		w.note("the program was watched from outside, so there is no heap profile; if it serves /debug/pprof, record its URL to get more")
 	}
 }

@@ -206,6 +206,7 @@ var (
 // withGoFlags returns the RunE of a command that also takes flags of go build and go test: it parses them, then calls run.
 func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		args, _ = fromGo(cmd, args)
 		own, build, test := splitGoFlags(cmd, args)
 		cmd.DisableFlagParsing = false
 		if err := cmd.ParseFlags(own); err != nil {
@@ -221,6 +222,7 @@ func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error)
 // withArguments is like withGoFlags for commands that pass the arguments after -- to a program; behind is nil if there is no --.
 func withArguments(run func(cmd *cobra.Command, build, test, args, behind []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		args, _ = fromGo(cmd, args) // before what is for the program is cut off
 		var behind []string
 		if dash := dashOf(args); dash < len(args) {
 			args, behind = args[:dash], append([]string{}, args[dash+1:]...)
@@ -237,50 +239,113 @@ func noTestFlag(command, why, takes, flag string) error {
 	return usagef("it takes "+takes, "%s %s; it does not take -%s", command, why, name)
 }
 
-// splitGoFlags separates the flags of go build and go test from those of cmd. They have one dash, or two, as in the go command. With two dashes, a
-// flag of cmd takes precedence: --cpu of hone race is its own flag.
+// A flagWord is an argument that looks like a flag.
+type flagWord struct {
+	name, value     string
+	hasValue        bool
+	mine            *pflag.Flag // of the command, or nil
+	isBuild, isTest bool        // of go build and go test, with the name as that has it
+	takes           bool        // a value, which is the next argument if it is not in this one
+}
+
+// readFlag reads an argument of cmd. Flags of the go command have one dash, or two, as in the go command. With two dashes, a flag of cmd takes
+// precedence: --cpu of hone race is its own flag.
+func readFlag(cmd *cobra.Command, word string) (w flagWord, dashed bool) {
+	name, dashed := strings.CutPrefix(word, "-")
+	name, two := strings.CutPrefix(name, "-")
+	w.name, w.value, w.hasValue = strings.Cut(name, "=")
+	switch {
+	case two:
+		w.mine = cmd.Flag(w.name)
+	case len(w.name) == 1:
+		if w.mine = cmd.Flags().ShorthandLookup(w.name); w.mine == nil {
+			w.mine = cmd.InheritedFlags().ShorthandLookup(w.name)
+		}
+	}
+	if !dashed {
+		return w, false
+	}
+	bare := strings.TrimPrefix(w.name, "test.")
+	takes, isBuild := buildFlags()[w.name]
+	ofTest, isTest := testFlags()[bare]
+	switch {
+	case w.mine != nil:
+		w.takes = w.mine.NoOptDefVal == ""
+	case isTest:
+		w.isTest, w.takes, w.name = true, ofTest, "test."+bare
+	case isBuild:
+		w.isBuild, w.takes = true, takes
+	}
+	return w, true
+}
+
+// splitGoFlags separates the flags of go build and go test from those of cmd.
 func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string) {
 	for i := 0; i < len(args); i++ {
-		name, dashed := strings.CutPrefix(args[i], "-")
-		name, two := strings.CutPrefix(name, "-")
-		name, value, hasValue := strings.Cut(name, "=")
-		bare := strings.TrimPrefix(name, "test.")
-		takes, isBuild := buildFlags()[name]
-		ofTest, isTest := testFlags()[bare]
-		var mine *pflag.Flag
-		switch {
-		case two:
-			mine = cmd.Flag(name)
-		case len(name) == 1:
-			if mine = cmd.Flags().ShorthandLookup(name); mine == nil {
-				mine = cmd.InheritedFlags().ShorthandLookup(name)
-			}
-		}
-		if !dashed || mine != nil || !isBuild && !isTest {
+		w, _ := readFlag(cmd, args[i])
+		next := w.takes && !w.hasValue && i+1 < len(args)
+		if !w.isBuild && !w.isTest {
 			own = append(own, args[i])
-			if mine != nil && mine.NoOptDefVal == "" && !hasValue && i+1 < len(args) {
+			if next {
 				i++ // the value may look like a flag
 				own = append(own, args[i])
 			}
 			continue
 		}
-		if isTest {
-			takes = ofTest
-			name = "test." + bare
-		}
-		if takes && !hasValue && i+1 < len(args) {
+		if next {
 			i++
-			value, hasValue = args[i], true
+			w.value, w.hasValue = args[i], true
 		}
-		flag := "-" + name
-		if hasValue {
-			flag += "=" + value
+		flag := "-" + w.name
+		if w.hasValue {
+			flag += "=" + w.value
 		}
-		if isTest {
+		if w.isTest {
 			test = append(test, flag)
 		} else {
 			build = append(build, flag)
 		}
 	}
 	return own, build, test
+}
+
+// fromGo returns arguments that are written as for the go command, such as go test -bench . ./pkg, in the form of cmd: without these two words, and
+// with what is for the program of go run after --. verb is the second of the words, or "" if args are in that form already.
+func fromGo(cmd *cobra.Command, args []string) (out []string, verb string) {
+	at := firstWord(cmd, args)
+	if at+1 >= len(args) || args[at] != "go" || args[at+1] != "run" && args[at+1] != "test" {
+		return args, ""
+	}
+	own, verb, rest := args[:at], args[at+1], args[at+2:]
+	end := firstWord(cmd, rest)
+	if verb == "test" {
+		if i := slices.IndexFunc(rest, beginsArgs); end == len(rest) || rest[end] == "--" || 0 <= i && i < end {
+			own = append(slices.Clone(own), ".") // the default of go test
+		}
+		return slices.Concat(own, rest), verb
+	}
+	if end == len(rest) {
+		return slices.Concat(own, rest), verb
+	}
+	for end++; end < len(rest) && strings.HasSuffix(rest[end-1], ".go") && strings.HasSuffix(rest[end], ".go"); end++ {
+	}
+	behind := rest[end:]
+	if len(behind) == 0 || behind[0] != "--" {
+		behind = slices.Insert(slices.Clone(behind), 0, "--")
+	}
+	return slices.Concat(own, rest[:end], behind), verb
+}
+
+// firstWord returns the index of the first argument that is neither a flag nor its value, or len(args).
+func firstWord(cmd *cobra.Command, args []string) int {
+	for i := 0; i < len(args); i++ {
+		w, dashed := readFlag(cmd, args[i])
+		if !dashed || args[i] == "--" {
+			return i
+		}
+		if w.takes && !w.hasValue {
+			i++
+		}
+	}
+	return len(args)
 }

@@ -128,6 +128,33 @@ func TestGoFlags(t *testing.T) {
 	}
 }
 
+// TestFromGo holds that command lines of the go command are understood.
+func TestFromGo(t *testing.T) {
+	for _, tt := range []struct{ args, want, verb string }{
+		{"go test", ".", "test"},
+		{"go test -bench . -run=^$ ./p", "-bench . -run=^$ ./p", "test"},
+		{"-o x.hone --for 1s go test ./p -v", "-o x.hone --for 1s ./p -v", "test"},
+		{"-race go test -args a", "-race . -args a", "test"},
+		{"go test -v -- a", ". -v -- a", "test"},
+		{"go run .", ". --", "run"},
+		{"go run -tags x ./p -v --long a", "-tags x ./p -- -v --long a", "run"},
+		{"go run ./p -- -v", "./p -- -v", "run"},
+		{"go run a.go b.go c d.go", "a.go b.go -- c d.go", "run"},
+		{"go run", "", "run"},
+		{"-o go test ./p", "-o go test ./p", ""},
+		{"-- go test ./p", "-- go test ./p", ""},
+		{"./p go test", "./p go test", ""},
+		{"go vet ./p", "go vet ./p", ""},
+		{"go", "go", ""},
+		{"", "", ""},
+	} {
+		got, verb := fromGo(allCommands()["record"], strings.Fields(tt.args))
+		if strings.Join(got, " ") != tt.want || verb != tt.verb {
+			t.Errorf("%s: got %q and %q; want %q and %q", tt.args, strings.Join(got, " "), verb, tt.want, tt.verb)
+		}
+	}
+}
+
 // TestUnknownFlagInEveryCommand holds that every command suggests the flag that was probably meant.
 func TestUnknownFlagInEveryCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -163,7 +190,7 @@ func TestFilesOfTests(t *testing.T) {
 		{[]string{"-test.memprofile=m.out"}, []string{"-test.outputdir=" + dir, "-test.memprofile=m.out"}, false},
 		{[]string{"-test.trace", "t.out", "-test.outputdir", "out"}, []string{"-test.outputdir=" + in("out"), "-test.trace=t.out"}, false},
 		{[]string{"-test.coverprofile=c.out", "-args", "-test.memprofile=m.out"},
-			[]string{"-test.coverprofile=" + in("c.out"), "-args", "-test.memprofile=m.out"}, true},
+			[]string{"-test.coverprofile=" + in("c.out"), "-test.memprofile=m.out"}, true},
 		{[]string{"-test.coverprofile", "c.out", "-test.outputdir=" + in("o")}, []string{"-test.outputdir=" + in("o"), "-test.coverprofile=" + in("o/c.out")}, true},
 	} {
 		got, cover, err := asGoTest(tt.args, dir, nil)

@@ -106,6 +106,8 @@ func knowCommand(cmd *cobra.Command, word string) error {
 	}
 	hint := "hone --help lists the commands"
 	switch near := nearestCommand(cmd.Root(), word); {
+	case word == "go":
+		hint = "hone record go test … and hone record go run … record what the go command runs"
 	case isHost(word):
 		return nil
 	case near != "":

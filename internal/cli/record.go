@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -38,6 +39,7 @@ hone builds a package, or a list of Go files, with a recorder inside. The code n
 change. Arguments of the program come after --. The program keeps its input, output,
 signals and exit code; hone takes the lines of its garbage collector out of its standard
 error, which is a terminal where it is one without hone (Linux). --test records the tests of a package, and takes the flags of go test.
+Or put hone record in front of a go run or go test command line.
 
 A command after -- runs as it is, and hone watches it from outside, like the process of --pid.
 From a server (host:port or URL), hone fetches everything under /debug/pprof.
@@ -68,6 +70,7 @@ slowest FILE shows what the request waited for. WebSockets, server-sent events a
 const recordExamples = `  hone record ./cmd/app -- -v input.txt
   hone record -o app.hone main.go
   hone record --test ./pkg -run XXX -bench Parse
+  hone record go test -bench Parse ./pkg
   hone record -race -tags=debug ./cmd/app
   hone record -- ./server -addr :8080
   hone record localhost:6060 --for 30s
@@ -141,6 +144,14 @@ func dashOf(args []string) int {
 }
 
 func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options, args []string) error {
+	args, verb := fromGo(cmd, args)
+	if verb == "test" {
+		args = slices.Insert(slices.Clone(args), 0, "--test")
+	}
+	// What follows -args is for the program, as in go test.
+	if i := slices.IndexFunc(args[:dashOf(args)], beginsArgs); i >= 0 && slices.Contains(args[:i], "--test") {
+		args = slices.Insert(slices.Clone(args), i, "--")
+	}
 	before, behind := args[:dashOf(args)], args[dashOf(args):]
 	hasDash := len(behind) > 0
 	if hasDash {
@@ -197,6 +208,9 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		if err := f.seen(recording.Ran); err != nil {
 			return err
 		}
+		if len(behind) > 1 && gocmd.Is(behind[0]) && (behind[1] == "run" || behind[1] == "test") {
+			note(sys, "this records the go command and not what it runs; without --, hone record go %s builds that with the recorder", behind[1])
+		}
 		return runRecord(cmd, sys, f, opt)
 	case len(targets) == 1 && isNumber(targets[0]):
 		return usagef("hone record --pid "+targets[0]+" records the running process "+targets[0], "%s: want a package, Go files, or a server", targets[0])
@@ -240,15 +254,38 @@ func recordFlagError(cmd *cobra.Command, err error, args []string) error {
 	if !errors.As(err, &unknown) || len(targets) == 0 || isServer(targets[0]) || nearestFlag(cmd, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())) != "" {
 		return flagError(cmd, err, buildFlags(), testFlags())
 	}
+	if isCommand(targets[0]) {
+		i := slices.Index(args, targets[0])
+		return usagef(commandHint(slices.Concat(args[:i], []string{"--"}, args[i:])), "%w", err)
+	}
 	at := max(0, slices.Index(args, targets[len(targets)-1]))
 	for at < len(args)-1 && !(strings.HasPrefix(args[at], "-") && strings.Contains(args[at], unknown.GetSpecifiedName())) {
 		at++
 	}
-	var words []string
-	for _, w := range new(secret.Hider).Args(append(slices.Concat(args[:at], []string{"--"}), args[at:]...)) {
-		words = append(words, quoted(w))
+	return usagef("arguments of the program come after --: "+recordLine(slices.Concat(args[:at], []string{"--"}, args[at:])), "%w", err)
+}
+
+// recordLine returns a command line of hone record that can be shown.
+func recordLine(args []string) string {
+	line := "hone record"
+	for _, w := range new(secret.Hider).Args(args) {
+		line += " " + quoted(w)
 	}
-	return usagef("arguments of the program come after --: hone record "+strings.Join(words, " "), "%w", err)
+	return line
+}
+
+// isCommand reports whether word is the name of an installed program, and of no file or package here.
+func isCommand(word string) bool {
+	if _, err := os.Stat(word); err == nil || filepath.Base(word) != word {
+		return false
+	}
+	_, err := exec.LookPath(word)
+	return err == nil
+}
+
+// commandHint says how to record a command. args are those of hone record.
+func commandHint(args []string) string {
+	return recordLine(args) + " runs this command as it is, and watches it from outside"
 }
 
 // check returns an error about flags that cannot be combined.
@@ -304,11 +341,14 @@ func (f *whenFlag) String() string {
 
 func (f *whenFlag) Type() string { return "CONDITION" }
 
+// beginsArgs reports whether the arguments after a are for the program of go test.
+func beginsArgs(a string) bool { return a == "-args" || a == "--args" }
+
 // ofTestBinary converts flags of go test into flags of a test binary: -run becomes -test.run.
 func ofTestBinary(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
-		if a == "-args" || a == "--args" {
+		if beginsArgs(a) {
 			break
 		}
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -325,9 +365,11 @@ func asGoTest(args []string, dir string, targets []string) (out []string, cover 
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, false, err
 	}
-	end := slices.IndexFunc(args, func(a string) bool { return a == "-args" || a == "--args" || a == "--" })
+	end := slices.IndexFunc(args, func(a string) bool { return beginsArgs(a) || a == "--" })
 	if end < 0 {
 		end = len(args)
+	} else if beginsArgs(args[end]) {
+		args = slices.Delete(slices.Clone(args), end, end+1) // of the go command, which a test binary does not know
 	}
 	profile, writes := "", false
 	for i := 0; i < end; i++ {
@@ -408,7 +450,11 @@ func isSourceOf(targets []string) error {
 		}
 	}
 	if files != 0 && files != len(targets) || files == 0 && len(targets) > 1 {
-		return usagef("arguments of the program come after --: hone record "+quoted(targets[0])+" -- "+quoted(targets[1]),
+		hint := "arguments of the program come after --: " + recordLine(slices.Insert(slices.Clone(targets), 1, "--"))
+		if isCommand(targets[0]) {
+			hint = commandHint(slices.Insert(slices.Clone(targets), 0, "--"))
+		}
+		return usagef(hint,
 			"only one package, or Go files of one, can be recorded at a time; got %s", strings.Join(targets, " "))
 	}
 	return nil
@@ -430,7 +476,11 @@ func runRecord(cmd *cobra.Command, sys *System, f *recordFlags, opt capture.Opti
 	say.now("")
 	var wrong *gocmd.Error
 	if errors.As(err, &wrong) && opt.Build != nil {
-		if t := opt.Build.Targets[0]; filepath.IsLocal(t) && !strings.HasPrefix(t, ".") && isPackage(filepath.Join(sys.Dir, t)) {
+		t := opt.Build.Targets[0]
+		if isCommand(t) {
+			return usagef(commandHint(slices.Concat([]string{"--", t}, opt.Program.Args)), "%w", err)
+		}
+		if filepath.IsLocal(t) && !strings.HasPrefix(t, ".") && isPackage(filepath.Join(sys.Dir, t)) {
 			return withHint(err, "the go command takes a name without ./ for an import path: ", hint.Ask("record", "./"+filepath.ToSlash(t)), " records the folder")
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/git"
@@ -24,6 +26,11 @@ type Command struct {
 	Env  []string // nil is that of this process
 	Tool string   // the go command; "" is go
 }
+
+// Is reports whether a program is the go command, of whatever version.
+func Is(program string) bool { return names().MatchString(filepath.Base(program)) }
+
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^go([1-9][0-9.]*((rc|beta)[0-9]+)?)?(\.exe)?$`) })
 
 // Environ returns an environment for the go command: it asks git about the folder that it builds in, so it must not be tied to another
 // repository, it must not print what GODEBUG asks for, and its temporary folders go to that of this process, which the next one removes when this one is killed. nil stands for the

@@ -59,3 +59,14 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("it was not left the time to clean up: %v", err)
 	}
 }
+
+func TestIs(t *testing.T) {
+	for program, want := range map[string]bool{
+		"go": true, "/usr/local/go/bin/go": true, "go1.26.8": true, "go1.27rc1": true, "go.exe": true,
+		"gopls": false, "gofmt": false, "./go/app": false, "gold": false, "go-run": false, "": false,
+	} {
+		if got := Is(program); got != want {
+			t.Errorf("Is(%q) = %v", program, got)
+		}
+	}
+}

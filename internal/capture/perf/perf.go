@@ -38,6 +38,8 @@ type Outcome struct {
 	Samples int64    // that are in the profiles
 	Lost    int64    // that the kernel had no room for, or that could not be read
 	Notes   []string // what is missing or doubtful, in words
+
+	CPU time.Duration // that was sampled, including what was lost and what is left out of the profiles
 }
 
 // Errors of Record.

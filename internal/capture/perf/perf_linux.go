@@ -295,6 +295,7 @@ func (r *recorder) note(format string, args ...any) {
 // notes says what is missing.
 func (r *recorder) notes() {
 	r.out.Lost = r.tally.lost + r.tally.damaged + r.dropped
+	r.out.CPU = time.Duration(r.out.Samples+r.out.Lost+r.monitor) * time.Duration(r.req.attr.Sample)
 	if !r.wide {
 		r.note("threads were sampled one by one, which slows down thread switches: in a program that waits often, the shares of runtime.futex and the scheduler are a few points too large; CAP_PERFMON avoids that")
 	}
