@@ -95,6 +95,8 @@ func (f *search) examine(ctx context.Context, t *target, p *worker.Program, befo
 		switch {
 		case d == nil && again == nil && f.left(p, f.taking(p, nil)) != nil:
 			return nil, nil // it differs only where it takes what varies
+		case d == nil && again == nil && f.noteLayers(p, seen[0], seen[1]):
+			return nil, nil // most likely, that was all; what is left is looked into the next time
 		case d == nil && again == nil && len(list) == 1 && len(before) > 0:
 			list = append(before[max(0, len(before)-256):len(before):len(before)], p) // it may take what went before
 			continue

@@ -28,6 +28,7 @@ type search struct {
 	deaths     tally
 	seen       map[string]*finding
 	busy       map[string]int // how often differences of a kind were looked at
+	layered    map[int]bool   // functions whose results have the same lines in other layers, by number: see asLines
 	vary
 	covered   [2][]bool
 	away      [2][]bool         // of the package that this one is called for: the same
@@ -77,7 +78,7 @@ func newSearch(s *surface, opt Options, files [2]*built) *search {
 	f := &search{
 		moved: make(map[string]bool),
 		gen:   newGen(s, opt.Seed), opt: opt, files: files, clock: clock{grace: mostGrace}, masks: make(map[string]int),
-		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), vary: newVary(opt.Seed),
+		states: make(map[*target]*state), seen: make(map[string]*finding), busy: make(map[string]int), layered: make(map[int]bool), vary: newVary(opt.Seed),
 	}
 	for i := range f.covered {
 		f.covered[i] = make([]bool, len(files[i].blocks)+1)
@@ -294,6 +295,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	}
 	began := time.Now()
 	seen := f.both(ctx, list)
+	again := f.asLines(ctx, list, seen)
 	isUp := ctx.Err() != nil
 	if f.opt.Executions == 0 { // the same calls are to be made, however busy the machine
 		f.took(t, list, time.Since(began)/time.Duration(len(list)))
@@ -307,7 +309,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		st.size = min(2*st.size, mostBatch)
 	}
 	n := min(len(seen[0]), len(seen[1]))
-	looked, again := 0, false
+	looked, muddied := 0, false
 	var grave bool
 	var veiled []veil
 	for i := range n {
@@ -361,7 +363,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 		}
 		looked++
 		before := append(f.history[:len(f.history):len(f.history)], list[:i]...)
-		lessons := f.lessons
+		lessons, layered := f.lessons, len(f.layered)
 		found, err := f.examine(ctx, t, list[i], before, old.Status != now.Status)
 		if name := f.lastName(list[i]); found == nil && err == nil && lessons == f.lessons && !slices.Contains(c.taking, true) && f.vain[name] < mostVain {
 			f.vain[name]++
@@ -373,8 +375,13 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			}
 			return err
 		}
+		if found == nil && len(f.layered) > layered {
+			f.recount(t, st, list[i], old, now, c) // it is none
+			muddied = true                         // those behind it were not made again for their lines
+			break
+		}
 		if found == nil && f.dirty {
-			again = true // most likely because of what was seen before; with fresh workers it would not have shown
+			muddied = true // most likely because of what was seen before; with fresh workers it would not have shown
 			break
 		}
 		f.dirty = true
@@ -395,10 +402,11 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	if n > 0 && n < len(list) {
 		f.endedBy(t, st, list[n-1])
 	}
-	if again || f.live[0].dead || f.live[1].dead {
+	if muddied || f.live[0].dead || f.live[1].dead {
 		return f.restart(ctx)
 	}
-	f.history = append(f.history, list...)
+	f.history = append(append(f.history, list...), again...)
+	f.again += len(again)
 	found, err := f.unveil(ctx, t, veiled)
 	if err != nil {
 		return err
@@ -443,6 +451,11 @@ func (f *search) both(ctx context.Context, list []*worker.Program) [2][]*worker.
 	if len(list) <= firstBatch {
 		how = worker.FlushEach // they may be so slow that the time is up before all are through
 	}
+	return f.bothWith(ctx, list, how)
+}
+
+// bothWith is both with flags for the workers.
+func (f *search) bothWith(ctx context.Context, list []*worker.Program, how byte) [2][]*worker.Seen {
 	var seen [2][]*worker.Seen
 	var wg sync.WaitGroup
 	for i := range f.live {

@@ -32,7 +32,7 @@ type vary struct {
 	veils     map[string]int  // how many hidden differences of a function were looked into in vain
 	settled   map[int]int     // in how many steps a function took nothing that varies, and both versions said the same, by number
 	taken     map[int]int     // in how many it did, and they did not
-	lessons   int             // how often masks were raised
+	lessons   int             // how often masks were raised, or layers learned
 	vain      map[string]int  // how many differences of a function did not show again
 	wavers    []string        // functions that vary in the new version alone
 

@@ -125,7 +125,6 @@ func (r *rendering) line(layer Layer, path, text string) {
 	}
 	if r.full {
 		r.lines = append(r.lines, Line{r.step, layer, path, text})
-		return
 	}
 	add(&r.hash[layer-LayerPanic], hashOf(path, text))
 }

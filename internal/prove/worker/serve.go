@@ -63,7 +63,7 @@ type Config struct {
 // A Seen is what became of a program.
 type Seen struct {
 	Status byte
-	Hashes []Hash  // in short
+	Hashes []Hash  // in short; in full, only their sums
 	Cover  []Count // counters that are new
 	Lines  []Line  // in full
 }
@@ -199,10 +199,7 @@ func (s *server) batch(b []byte) {
 			if len(s.table.masks) > 0 { // then it matters which step it was
 				seen.Cover = s.cover(seen.Cover, r.step)
 			}
-			if full {
-				seen.Lines = append(seen.Lines, r.lines...)
-				return
-			}
+			seen.Lines = append(seen.Lines, r.lines...)
 			seen.Hashes = r.hashes(seen.Hashes)
 		})
 		s.started.Store(0)
