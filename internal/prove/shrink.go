@@ -212,7 +212,7 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 		}
 	case worker.Iface:
 		if v.Text != "int" {
-			set(worker.Value{Kind: worker.Iface, Text: "int", Elems: []worker.Value{{Kind: worker.Int}}})
+			set(aNumber())
 		}
 	case worker.Ref:
 		for _, plain := range s.plain(*v) {
@@ -220,7 +220,11 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 				break
 			}
 		}
-	case worker.String, worker.Reader, worker.Error:
+	case worker.Error:
+		if !set(aNumber()) { // which is no error, but may stand for anything
+			s.text(at)
+		}
+	case worker.String, worker.Reader:
 		s.text(at)
 	case worker.List, worker.Map, worker.Struct, worker.Request, worker.Chan:
 		s.elements(at)
@@ -236,6 +240,11 @@ func (s *shrinker) value(at func(p *worker.Program) *worker.Value) {
 			return &worker.Value{}
 		})
 	}
+}
+
+// aNumber is the plainest value of those that may stand for anything.
+func aNumber() worker.Value {
+	return worker.Value{Kind: worker.Iface, Text: "int", Elems: []worker.Value{{Kind: worker.Int}}}
 }
 
 // plain returns what may stand for a result that is a number or a text: nothing, and what it was.
