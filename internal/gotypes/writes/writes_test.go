@@ -130,6 +130,9 @@ func TestIn(t *testing.T) {
 		info, body := parse(t, tt.code)
 		var got []string
 		for w := range In(info, body) {
+			if w.Root == nil {
+				continue
+			}
 			got = append(got, w.Root.Name+" "+names[w.How])
 			if w.How != Define && (info.Uses[w.Root] == nil || w.Type == nil) {
 				t.Errorf("%s: %s has object %v, type %v", tt.code, w.Root.Name, info.Uses[w.Root], w.Type)
@@ -138,6 +141,106 @@ func TestIn(t *testing.T) {
 		if s := strings.Join(got, ", "); s != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.code, s, tt.want)
 		}
+	}
+}
+
+// TestPath holds what it is that code writes to: the variable itself, a field of it, or what it leads to (→), and whether an address is taken (&).
+func TestPath(t *testing.T) {
+	const declared = `package p
+type t struct{ n int }
+func (x *t) inc() { }
+type T struct { n int; p *t; t t }
+func (x *T) inc() { }
+func (x T) get() { }
+type E struct { *t }
+func make1() *T { return nil }
+var outside int
+func f(n int, list []int, m map[int]int, room [4]int, v T, p *T, q *int, e E, x any, ch chan int) {
+`
+	for _, tt := range []struct{ code, want string }{
+		{"n = 1", "n"},
+		{"n += 1", "n"},
+		{"n++", "n"},
+		{"(n)--", "n"},
+		{"n, list[0] = 1, 2", "n list→"},
+		{"for n = range 3 {}", "n"},
+		{"for list[0] = range 3 {}", "list→"},
+		{"for _, n = range list {}", "n"},
+		{"q = &n", "q n&"},
+		{"list[0]++", "list→"},
+		{"room[0]++", "room"},
+		{"s := room[:]; _ = s", "s room&"},
+		{"s := list[1:]; _ = s", "s"},
+		{"list[1:][0] = 2", "list→"},
+		{"copy(list, list)", "list→"},
+		{"copy(room[:], list)", "room→ room&"},
+		{"clear(list)", "list→"},
+		{"delete(m, 1)", "m→"},
+		{"m[1] = 2", "m→"},
+		{"v.n = 1", "v.n"},
+		{"p.n = 1", "p.n→"},
+		{"v.p.n++", "v.n.p→"},
+		{"*q = 1", "q→"},
+		{"v.inc()", "v&"},
+		{"f := v.inc; f()", "f v&"},
+		{"p.inc()", ""},
+		{"v.get()", ""},
+		{"v.t.inc()", "v.t&"},
+		{"e.inc()", ""},
+		{"e.n = 1", "e.n→"},
+		{"func() { n++ }()", "n"},
+		{"outside = 1", "outside"},
+		{"s := n; _ = s", "s"},
+		{"_ = n + list[0] + m[1] + v.n + room[1]", ""},
+		{"x.(*T).n = 1", "x.n→"},
+		{"(*T)(p).t.n = 1", "p.n.t→"},
+		{"make1().p.n = 1", "?.n.p→"},
+		{"ch <- 1; <-ch", "ch ch"},
+	} {
+		info, body := check(t, declared+tt.code)
+		var got []string
+		for w := range In(info, body) {
+			name := "?"
+			if w.Root != nil {
+				name = w.Root.Name
+			}
+			for _, field := range w.Fields {
+				name += "." + field.Name()
+			}
+			if !w.Inside {
+				name += "→"
+			}
+			if w.How.HandsOut() {
+				name += "&"
+			}
+			got = append(got, name)
+			if w.At == nil || w.At.Pos() > w.Expr.Pos() || w.At.End() < w.Expr.End() {
+				t.Errorf("%s: %s is not in what writes to it", tt.code, name)
+			}
+		}
+		want := strings.Fields(tt.want)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s writes to %v, want %v", tt.code, got, want)
+		}
+	}
+}
+
+// TestWithoutTypes holds what the syntax says alone.
+func TestWithoutTypes(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "p.go", "package p\nfunc f() { a = 1; b.c[0]++; x := &d; for e, g = range list { }; delete(h, x); len(i); j.k(); l[:] = m; copy(n[1:], o); f().x = 1 }", parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for w := range In(&types.Info{}, f) {
+		if w.Root != nil && w.How != Define {
+			got = append(got, w.Root.Name)
+		}
+	}
+	if want := strings.Fields("a b d e g h l n"); !slices.Equal(got, want) {
+		t.Errorf("writes to %q, want %q", got, want)
 	}
 }
 
@@ -182,8 +285,14 @@ func TestType(t *testing.T) {
 
 func parse(t *testing.T, code string) (*types.Info, ast.Node) {
 	t.Helper()
+	return check(t, declared+code)
+}
+
+// check returns what is known of a package whose last function has no end yet, and the body of that.
+func check(t *testing.T, code string) (*types.Info, ast.Node) {
+	t.Helper()
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "p.go", declared+code+"\n}\n", parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, "p.go", code+"\n}\n", parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/hone-perf/hone/internal/gocmd"
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 )
 
 // WrittenElsewhere reports whether a variable of the package may be written to by what was not loaded: tests, files for other systems, assembly,
@@ -81,53 +83,13 @@ func (u *Package) readElsewhere(file string) {
 		})
 		return
 	}
-	write := func(e ast.Expr) {
-		for {
-			switch x := e.(type) {
-			case *ast.ParenExpr:
-				e = x.X
-			case *ast.StarExpr:
-				e = x.X
-			case *ast.IndexExpr:
-				e = x.X
-			case *ast.SliceExpr:
-				e = x.X
-			case *ast.SelectorExpr:
-				e = x.X
-			case *ast.Ident:
-				u.elsewhere[x.Name] = true
-				return
-			default:
-				return
-			}
+	for w := range writes.In(&types.Info{}, f) {
+		switch w.How {
+		case writes.Define, writes.Send, writes.Receive:
+			continue
+		}
+		if w.Root != nil {
+			u.elsewhere[w.Root.Name] = true
 		}
 	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			if n.Tok != token.DEFINE {
-				for _, l := range n.Lhs {
-					write(l)
-				}
-			}
-		case *ast.IncDecStmt:
-			write(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				write(n.X)
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				write(n.Key)
-				if n.Value != nil {
-					write(n.Value)
-				}
-			}
-		case *ast.CallExpr:
-			if id := AsIdent(n.Fun); id != nil && len(n.Args) > 0 && (id.Name == "delete" || id.Name == "clear" || id.Name == "copy") {
-				write(n.Args[0])
-			}
-		}
-		return true
-	})
 }

@@ -1,76 +1,57 @@
 package flow_test
 
 import (
-	"slices"
-	"strings"
+	"go/ast"
+	"go/types"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/advise/facts/code/codetest"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 )
 
-// TestWrites holds that each way to write to a variable is known, and what it is that is written to: the variable itself, or what it leads to.
+// TestWrites holds the questions about what code writes to a variable, v: whether it is assigned to, or what it leads to is, whether it has one value,
+// and whether its address is taken, at all and where it is first named. Each way to write is in the tests of package writes.
 func TestWrites(t *testing.T) {
-	for _, tt := range []struct{ code, want string }{
-		{"n = 1", "n"},
-		{"n += 1", "n"},
-		{"n++", "n"},
-		{"(n)--", "n"},
-		{"n, list[0] = 1, 2", "n list→"},
-		{"for n = range 3 {}", "n"},
-		{"for list[0] = range 3 {}", "list→"},
-		{"for _, n = range list {}", "n"},
-		{"q = &n", "q n&"},
-		{"list[0]++", "list→"},
-		{"room[0]++", "room"},
-		{"s := room[:]; _ = s", "s room&"},
-		{"s := list[1:]; _ = s", "s"},
-		{"list[1:][0] = 2", "list→"},
-		{"copy(list, list)", "list→"},
-		{"copy(room[:], list)", "room→ room&"},
-		{"clear(list)", "list→"},
-		{"delete(m, 1)", "m→"},
-		{"m[1] = 2", "m→"},
-		{"v.n = 1", "v.n"},
-		{"p.n = 1", "p.n→"},
-		{"v.p.n++", "v.n.p→"},
-		{"*q = 1", "q→"},
-		{"v.inc()", "v&"},
-		{"f := v.inc; f()", "f v&"},
-		{"p.inc()", ""},
-		{"v.get()", ""},
-		{"v.t.inc()", "v.t&"},
-		{"func() { n++ }()", "n"},
-		{"outside = 1", "outside"},
-		{"s := n; _ = s", "s"},
-		{"_ = n + list[0] + m[1] + v.n + room[1]", ""},
+	type answers struct{ assigns, onlyRead, addressed, byAddress bool }
+	for _, tt := range []struct {
+		typ, code string
+		want      answers
+	}{
+		{"int", "_ = v", answers{onlyRead: true}},
+		{"int", "v = 1", answers{assigns: true}},
+		{"int", "for v = range 3 { }", answers{assigns: true}},
+		{"int", "_ = &v", answers{assigns: true, addressed: true, byAddress: true}},
+		{"*int", "*v = 1", answers{assigns: true, onlyRead: true}},
+		{"[]int", "v[0]++", answers{assigns: true, onlyRead: true}},
+		{"[]int", "clear(v)", answers{assigns: true, onlyRead: true}},
+		{"[4]int", "v[0]++", answers{assigns: true}},
+		{"[4]int", "_ = v[:]", answers{assigns: true, addressed: true, byAddress: true}},
+		{"[]int", "_ = v[:]", answers{onlyRead: true}},
+		{"T", "v.inc()", answers{assigns: true, addressed: true, byAddress: true}},
+		{"*T", "v.inc()", answers{onlyRead: true}},
+		{"E", "v.inc()", answers{onlyRead: true}},
+		{"T", "_ = &v.n", answers{assigns: true, addressed: true}},
+		{"any", "v.(*T).n = 1", answers{assigns: true, onlyRead: true}},
+		{"chan int", "v <- 1; <-v", answers{onlyRead: true}},
 	} {
-		all := codetest.Funcs(t, "package a\ntype t struct { n int }\nfunc (x *t) inc() { }\ntype T struct { n int; p *t; t t }\nfunc (x *T) inc() { }\nfunc (x T) get() { }\nvar outside int\n"+
-			"func f(n int, list []int, m map[int]int, room [4]int, v T, p *T, q *int) {\n"+tt.code+"\n}", nil)
+		all := codetest.Funcs(t, "package a\ntype T struct { n int }\nfunc (x *T) inc() { }\ntype E struct { *T }\nfunc f(v "+tt.typ+") {\n"+tt.code+"\n}", nil)
 		f := all[len(all)-1]
-		var got []string
-		flow.Writes(f, f.Decl.Body, func(w flow.Write) bool {
-			if w.Root == nil { // of a blank
-				return true
-			}
-			name := w.Root.Name()
-			for _, field := range w.Fields {
-				name += "." + field.Name()
-			}
-			if !w.Inside {
-				name += "→"
-			}
-			if w.Address {
-				name += "&"
-			}
-			got = append(got, name)
-			return true
-		})
-		want := strings.Fields(tt.want)
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s writes to %v, want %v", tt.code, got, want)
+		v := f.Info().Defs[f.Decl.Type.Params.List[0].Names[0]].(*types.Var)
+		got := answers{
+			flow.Assigns(f, f.Decl.Body, func(o types.Object) bool { return o == v }), flow.OnlyRead(f, v, nil),
+			flow.Addressed(f, v), flow.ByAddress(f, f.Uses(v)[0]),
 		}
+		if got != tt.want {
+			t.Errorf("%s of %s: %+v, want %+v", tt.code, tt.typ, got, tt.want)
+		}
+	}
+	// A field counts, whatever it is a field of; and the statement that declares a variable gives it its value.
+	f := codetest.Funcs(t, "package a\ntype T struct { n int }\nfunc g() *T\nfunc f() { x := 1; g().n = x }", nil)[1]
+	if !flow.Assigns(f, f.Decl.Body, func(o types.Object) bool { return o.Name() == "n" }) {
+		t.Error("g().n = x does not write to n")
+	}
+	st := f.Decl.Body.List[0].(*ast.AssignStmt)
+	if v := f.Info().Defs[st.Lhs[0].(*ast.Ident)].(*types.Var); !flow.OnlyRead(f, v, st) || flow.OnlyRead(f, v, nil) {
+		t.Error("x := 1 is not the one value of x")
 	}
 }
