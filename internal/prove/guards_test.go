@@ -127,6 +127,9 @@ type Schema struct {
 	Most    int
 	last    string
 	hidden  bool
+	Fast    bool
+	Sorted  bool
+	seen    map[string]bool
 }
 
 func (s *Schema) Validate(text string) bool {
@@ -141,6 +144,20 @@ func (s *Schema) ReplaceAll(text string) string {
 		s.last = text
 	}
 	return text
+}
+
+func (s *Schema) Forget(text string) {
+	if s.Fast {
+		delete(s.seen, text)
+	}
+}
+
+func (s *Schema) Words(text string) map[string]bool {
+	words := make(map[string]bool)
+	if s.Sorted {
+		words[text] = true
+	}
+	return words
 }
 
 func (s *Schema) compile(text string) { s.last = text }
@@ -233,7 +250,7 @@ func TestOwn(t *testing.T) {
 	for _, f := range g.deciding(g.pkg.Types.Scope().Lookup("Schema").(*types.TypeName)) {
 		fields = append(fields, f.Name())
 	}
-	if want := []string{"Pattern", "Strict"}; !slices.Equal(fields, want) {
+	if want := []string{"Pattern", "Strict", "Fast"}; !slices.Equal(fields, want) {
 		t.Errorf("fields that decide about changes: %q, want %q", fields, want)
 	}
 	var repeated []string
@@ -252,6 +269,7 @@ func TestSetUp(t *testing.T) {
 
 import (
 	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 )
@@ -272,6 +290,7 @@ type Set struct {
 	old     []string
 	first   *Loader
 	filters []Loader
+	codes   []int
 	mu      sync.Mutex
 }
 
@@ -303,6 +322,8 @@ func (s *Set) Next()                       { s.paths = append(s.paths, "") }
 func (s *Set) Count(n int)                 { s.sum += n }
 func (s *Set) Put(name, text string)       { s.cache[name] = text }
 func (s *Set) Keep(text string)            { s.old = append(s.old, text) }
+func (s *Set) Code(n int)                  { s.codes = append(s.codes, n) }
+func (s *Set) Args(path string)            { os.Args = nil; s.paths = append(s.paths, path) }
 func (s *Set) Hit(n int64)                 { if n > 0 { s.hits = n } }
 func (s *Set) Later(path string)           { go func() { s.paths = append(s.paths, path) }() }
 func (s *Set) Call(path string)            { s.paths = append(s.paths, s.loaders[0](path)) }
@@ -341,7 +362,7 @@ func (s *Set) Filtered(name string) string {
 	return text
 }
 
-func (s *Set) forget()             { s.old = s.old[:0] }
+func (s *Set) forget()             { s.old = s.old[:0]; copy(s.codes, s.codes[1:]) }
 func (s *Set) resolve(name string) { _ = s.loaders[0](name) + s.paths[0] }
 func (s *Set) Hits() int64         { return atomic.LoadInt64(&s.hits) }
 
@@ -365,7 +386,7 @@ func TestSpread(t *testing.T) {
 `)
 	for key, want := range map[string]bool{
 		"Set.AddLoader": false, "Set.Append": false, "Set.Filter": false, "Set.Drop": false, "Set.Push": false, "Set.Limit": false, "Set.Most": false,
-		"Set.Spread": true, "Set.Take": true, "Set.Match": true, "Set.Next": true, "Set.Count": true, "Set.Put": true, "Set.Keep": true, "Set.Hit": true,
+		"Set.Spread": true, "Set.Take": true, "Set.Match": true, "Set.Next": true, "Set.Count": true, "Set.Put": true, "Set.Keep": true, "Set.Code": true, "Set.Args": true, "Set.Hit": true,
 		"Set.Later": true, "Set.Call": true, "Set.First": true, "Set.Everywhere": true, "Set.Share": true, "Set.Get": true, "Set.Hits": true,
 		"Log.Append": true,
 	} {

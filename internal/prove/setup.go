@@ -78,7 +78,8 @@ func (m *setUp) look(fn *ast.FuncDecl, depth int) bool {
 
 // change notes what an assignment changes. It reports false if that may be seen elsewhere and is not a field of the receiver.
 func (m *setUp) change(recv *ast.Ident, l, to ast.Expr, tok token.Token) bool {
-	root := writes.Root(m.pkg.TypesInfo, l)
+	path := writes.PathOf(m.pkg.TypesInfo, l)
+	root := path.Root
 	if root == nil {
 		return false
 	}
@@ -86,12 +87,12 @@ func (m *setUp) change(recv *ast.Ident, l, to ast.Expr, tok token.Token) bool {
 	switch {
 	case tok == token.DEFINE || root.Name == "_":
 		return true
-	case v == nil || v.Parent() == m.pkg.Types.Scope():
+	case v == nil || v.Parent() == v.Pkg().Scope():
 		return false
 	case v != m.pkg.TypesInfo.Defs[recv]:
-		return !m.leads(l) // to memory that may be the receiver's
+		return path.Inside // and not memory that may be the receiver's
 	}
-	f := m.firstField(l)
+	f := firstFieldOf(path)
 	if f == nil {
 		return false
 	}
@@ -150,45 +151,16 @@ func (g *guards) builtin(c *ast.CallExpr) string {
 	return ""
 }
 
-// leads reports whether what is assigned to is behind a pointer, or an element of a slice or map.
-func (g *guards) leads(e ast.Expr) bool {
-	for {
-		var of ast.Expr
-		switch x := ast.Unparen(e).(type) {
-		case *ast.SelectorExpr:
-			of = x.X
-		case *ast.IndexExpr:
-			of = x.X
-		default:
-			_, local := x.(*ast.Ident)
-			return !local
-		}
-		switch g.pkg.TypesInfo.TypeOf(of).Underlying().(type) {
-		case *types.Struct, *types.Array:
-			e = of
-		default:
-			return true
-		}
-	}
+// firstField returns the field of a variable that an expression goes through first, such as f of (*x.f)[i].g; nil for none.
+func (g *guards) firstField(e ast.Expr) *types.Var {
+	return firstFieldOf(writes.PathOf(g.pkg.TypesInfo, e))
 }
 
-// firstField returns the field of a variable that an expression goes through first, such as f of (*x.f)[i].g; nil for none.
-func (g *guards) firstField(e ast.Expr) (f *types.Var) {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.SelectorExpr:
-			if s := g.pkg.TypesInfo.Selections[x]; s != nil && s.Kind() == types.FieldVal {
-				f = s.Obj().(*types.Var).Origin()
-			}
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		default:
-			return f
-		}
+func firstFieldOf(p writes.Path) *types.Var {
+	if len(p.Fields) == 0 {
+		return nil
 	}
+	return p.Fields[len(p.Fields)-1].Origin()
 }
 
 // findGuarded finds the fields that locks guard: those that code uses while it holds a lock, or passes to atomic operations, and those
@@ -239,21 +211,11 @@ func (g *guards) findGuarded() {
 		}
 		seen[d.key] = true
 		called = append(called, d.uses...)
-		ast.Inspect(d.node, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.AssignStmt:
-				for _, l := range n.Lhs {
-					g.guarded[g.firstField(l)] = true
-				}
-			case *ast.IncDecStmt:
-				g.guarded[g.firstField(n.X)] = true
-			case *ast.CallExpr:
-				if name := g.builtin(n); name == "delete" || name == "clear" {
-					g.guarded[g.firstField(n.Args[0])] = true
-				}
+		for w := range writes.In(g.pkg.TypesInfo, d.node) {
+			if f := firstFieldOf(w.Path); f != nil && w.How.Sets() {
+				g.guarded[f] = true
 			}
-			return true
-		})
+		}
 	}
 }
 

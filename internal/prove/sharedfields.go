@@ -3,9 +3,9 @@ package prove
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
 
@@ -99,38 +99,36 @@ func (g *guards) findReads() {
 
 // changesOthers reports whether code sets variables of the package, or what a pointer leads to.
 func (g *guards) changesOthers(n ast.Node) bool {
-	found := false
-	look := func(e ast.Expr) {
-		for !found {
-			switch x := ast.Unparen(e).(type) {
-			case *ast.SelectorExpr:
-				_, found = g.pkg.TypesInfo.TypeOf(x.X).Underlying().(*types.Pointer)
-				e = x.X
-				continue
-			case *ast.IndexExpr:
-				e = x.X
-				continue
-			case *ast.StarExpr:
-				found = true
-			case *ast.Ident:
-				v, ok := g.pkg.TypesInfo.Uses[x].(*types.Var)
-				found = ok && v.Parent() == g.pkg.Types.Scope()
-			}
-			return
+	for w := range writes.In(g.pkg.TypesInfo, n) {
+		if w.How.Sets() && g.isOfOthers(w) {
+			return true
 		}
 	}
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				if n.Tok != token.DEFINE {
-					look(l)
-				}
-			}
-		case *ast.IncDecStmt:
-			look(n.X)
+	return false
+}
+
+// isOfOthers reports whether what is written to is a variable of the package or behind a pointer. A slice or a map may be the function's own.
+func (g *guards) isOfOthers(w writes.Write) bool {
+	if w.Root != nil {
+		if v, ok := g.pkg.TypesInfo.Uses[w.Root].(*types.Var); ok && v.Parent() == g.pkg.Types.Scope() {
+			return true
 		}
-		return !found
-	})
-	return found
+	}
+	for e := w.Expr; ; {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.SelectorExpr:
+			if s := g.pkg.TypesInfo.Selections[x]; s != nil && s.Indirect() {
+				return true
+			}
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SliceExpr:
+			e = x.X
+		case *ast.StarExpr:
+			return true
+		default:
+			return false
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/hone-perf/hone/internal/gotypes"
+	"github.com/hone-perf/hone/internal/gotypes/writes"
 	"github.com/hone-perf/hone/internal/racelog"
 	"github.com/hone-perf/hone/internal/report"
 )
@@ -204,31 +205,22 @@ func mentioned(p *packages.Package, file string, line int, written bool) []*type
 		if p.Fset.File(f.FileStart).Name() != file {
 			continue
 		}
+		if written {
+			for w := range writes.In(p.TypesInfo, f) {
+				at := p.Fset.Position(w.Expr.Pos()).Line
+				_, loop := w.At.(*ast.RangeStmt) // whose lines are not its own
+				if (w.How == writes.Define || w.How.Sets()) && on(w.At) && (at == line || at < line && !loop) {
+					addTarget(w.Expr, add)
+				}
+			}
+			continue
+		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if n == nil || !on(n) {
 				return false
 			}
-			if !written {
-				if e, ok := n.(ast.Expr); ok && p.Fset.Position(lastPos(e)).Line == line {
-					add(e)
-				}
-				return true
-			}
-			switch n := n.(type) {
-			case *ast.AssignStmt:
-				for _, e := range n.Lhs {
-					if p.Fset.Position(e.Pos()).Line <= line {
-						addTarget(e, add)
-					}
-				}
-			case *ast.IncDecStmt:
-				addTarget(n.X, add)
-			case *ast.RangeStmt:
-				for _, e := range []ast.Expr{n.Key, n.Value} {
-					if e != nil && p.Fset.Position(e.Pos()).Line == line {
-						add(e)
-					}
-				}
+			if e, ok := n.(ast.Expr); ok && p.Fset.Position(lastPos(e)).Line == line {
+				add(e)
 			}
 			return true
 		})
