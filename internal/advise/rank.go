@@ -156,7 +156,7 @@ func (a *adviser) ranked() (*report.Advice, [][]extent) {
 			out.Unsaid = append(out.Unsaid, left)
 		}
 	}
-	slices.SortFunc(out.Unsaid, func(x, y report.UnsaidLine) int {
+	order.Stable(out.Unsaid, func(x, y report.UnsaidLine) int {
 		return cmp.Or(cmp.Compare(max(y.Objects, y.Bytes), max(x.Objects, x.Bytes)), cmp.Compare(x.Where.File, y.Where.File), cmp.Compare(x.Where.Line, y.Where.Line))
 	})
 	return out, within

@@ -9,15 +9,21 @@ import "slices"
 // places of the values, which are ints whatever the type, and then moves each value once. It needs room for a copy of list. Where lists
 // are long or sorted often, and for pointers, strings and numbers, whose sorts are shared, package slices is the better choice.
 func Stable[E any](list []E, compare func(a, b E) int) {
-	from := make([]int, len(list))
-	for i := range from {
-		from[i] = i
-	}
-	slices.SortStableFunc(from, func(i, j int) int { return compare(list[i], list[j]) })
+	from := places(len(list), func(i, j int) int { return compare(list[i], list[j]) })
 	was := slices.Clone(list)
 	for i, j := range from {
 		list[i] = was[j]
 	}
+}
+
+// places returns the numbers below n in order. It is no part of Stable, of which the program has a copy for each type, a hundred.
+func places(n int, compare func(i, j int) int) []int {
+	from := make([]int, n)
+	for i := range from {
+		from[i] = i
+	}
+	slices.SortStableFunc(from, compare)
+	return from
 }
 
 // manyFirst is from how many values on First sorts all of them.

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 	amount "github.com/hone-perf/hone/internal/unit"
@@ -351,7 +352,7 @@ func waitsIn(r *region) []string {
 			list = append(list, wait{what, line[cost.Blocked]})
 		}
 	})
-	slices.SortStableFunc(list, func(a, b wait) int { return cmp.Compare(b.long, a.long) })
+	order.Stable(list, func(a, b wait) int { return cmp.Compare(b.long, a.long) })
 	var out []string
 	for _, w := range list {
 		if w.long > 0 {

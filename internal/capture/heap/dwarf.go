@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -148,8 +149,8 @@ func readDebug(f *elf.File, wanted func(name []byte) bool) (*debugInfo, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(d.globals, func(a, b debugGlobal) int { return cmp.Compare(a.addr, b.addr) })
-	slices.SortFunc(d.funcs, func(a, b debugFunc) int { return cmp.Compare(a.low, b.low) })
+	order.Stable(d.globals, func(a, b debugGlobal) int { return cmp.Compare(a.addr, b.addr) })
+	order.Stable(d.funcs, func(a, b debugFunc) int { return cmp.Compare(a.low, b.low) })
 	return d, nil
 }
 

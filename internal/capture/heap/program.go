@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"go/version"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/order"
 )
 
 // A program is one whose memory is read.
@@ -288,6 +288,6 @@ func (p *program) sortedNotes() []heapgraph.Note {
 		n.Count = count
 		list = append(list, n)
 	}
-	slices.SortFunc(list, func(a, b heapgraph.Note) int { return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Name, b.Name)) })
+	order.Stable(list, func(a, b heapgraph.Note) int { return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Name, b.Name)) })
 	return list
 }

@@ -61,7 +61,7 @@ func (f *File) symbols() ([]Symbol, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(syms, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	order.Stable(syms, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	return syms, nil
 }
 

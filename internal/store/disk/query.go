@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -227,7 +228,8 @@ func (a *answer) withBaselines() [][]*found {
 			by[k] = append(by[k], &found{taken: t, part: p, at: i, in: p.in[i]})
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(by), func(a, b key) int {
+	keys := slices.Collect(maps.Keys(by))
+	order.Stable(keys, func(a, b key) int {
 		return cmp.Or(strings.Compare(a.service, b.service), strings.Compare(a.kind, b.kind), strings.Compare(a.series, b.series),
 			strings.Compare(a.types, b.types), strings.Compare(a.row, b.row))
 	})

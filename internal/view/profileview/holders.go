@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/heapgraph"
+	"github.com/hone-perf/hone/internal/order"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/recording"
@@ -345,7 +346,7 @@ func (h *holding) list(s *sides) []report.Holder {
 		for _, f := range slices.Sorted(maps.Keys(r.made)) {
 			r.Made = append(r.Made, report.HolderMaker{Function: f, Value: r.made[f]})
 		}
-		slices.SortStableFunc(r.Made, func(a, b report.HolderMaker) int { return cmp.Compare(b.Value, a.Value) })
+		order.Stable(r.Made, func(a, b report.HolderMaker) int { return cmp.Compare(b.Value, a.Value) })
 		r.Made = r.Made[:min(len(r.Made), holderMakers)]
 		if s != nil {
 			before := s.scaled(r.before)
@@ -356,7 +357,7 @@ func (h *holding) list(s *sides) []report.Holder {
 		}
 		out = append(out, r.Holder)
 	}
-	slices.SortFunc(out, func(a, b report.Holder) int {
+	order.Stable(out, func(a, b report.Holder) int {
 		return cmp.Or(cmp.Compare(grown(&b), grown(&a)), cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Names, b.Names), cmp.Compare(a.Object, b.Object))
 	})
 	return out
