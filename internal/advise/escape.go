@@ -103,9 +103,10 @@ func onHeap(log *escape.Log, file string, f *report.Finding, within []extent) st
 	for _, in := range []struct {
 		find  func(string, int) []escape.Remark
 		place func(*escape.Remark) escape.Place
+		tell  func(*escape.Remark) string
 	}{
-		{log.At, func(r *escape.Remark) escape.Place { return r.Place }},
-		{log.InlinedFrom, (*escape.Remark).Written},
+		{log.At, func(r *escape.Remark) escape.Place { return r.Place }, (*escape.Remark).Told},
+		{log.InlinedFrom, (*escape.Remark).Written, func(r *escape.Remark) string { s := r.Story(); return s.String() }},
 	} {
 		for _, s := range spots {
 			found := in.find(file, s.Line)
@@ -115,8 +116,7 @@ func onHeap(log *escape.Log, file string, f *report.Finding, within []extent) st
 				})
 			}
 			if r := nearest(found, s.Column); r != nil {
-				story := r.Story()
-				return story.String()
+				return in.tell(r)
 			}
 		}
 	}

@@ -73,6 +73,28 @@ func TestStory(t *testing.T) {
 	}
 }
 
+// TestNamesOfOtherPackages holds that names of inlined code are those of its source.
+func TestNamesOfOtherPackages(t *testing.T) {
+	builder := []Place{{"/go/src/strings/builder.go", 89, 2}}
+	r := Remark{Kind: Heap, Place: Place{"/src/app/a.go", 7, 2}, Through: builder, What: "append(strings.b.buf, strings.p...)", Makes: Value, Flow: []Flow{{
+		To: "{heap}", From: "{temp}", How: []Note{{"strings.b.buf = append(strings.b.buf, strings.p...)", "assign", Place{"/src/app/a.go", 7, 2}, builder}},
+	}}}
+	const want = "append(b.buf, p...) (written at builder.go:89, inlined here) is on the heap: it is stored in b.buf, which outlives the function."
+	if got := r.Told(); !strings.HasPrefix(got, want) || strings.Contains(got, "strings.b") {
+		t.Errorf("got %s", got)
+	}
+	for expr, want := range map[string]string{
+		"strings.Join(strings.parts, x)": "strings.Join(parts, x)", "mystrings.b + a.strings.b": "mystrings.b + a.strings.b", "strings._x": "_x", "": "", "strings.": "strings.",
+	} {
+		if got := local(expr, builder); got != want {
+			t.Errorf("%s is written %s, want %s", expr, got, want)
+		}
+	}
+	if got := local("strings.b", nil); got != "strings.b" {
+		t.Errorf("what is not inlined is written %s", got)
+	}
+}
+
 // TestForms holds that the log and both texts say the same about what is on the heap, each with what it has.
 func TestForms(t *testing.T) {
 	of := func(l *Log) (out []string) {

@@ -2,10 +2,15 @@ package escape
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/filename"
 )
@@ -44,11 +49,51 @@ type Step struct {
 	Through []Place `json:"through,omitempty"`
 }
 
+// asWritten returns r with the names that stand in the source. Of code that was inlined from another package, the compiler writes each variable
+// with the package in front of it: strings.b.buf for b.buf in package strings.
+func (r *Remark) asWritten() *Remark {
+	out := *r
+	out.What = local(r.What, r.Through)
+	out.Flow = slices.Clone(r.Flow)
+	for i := range out.Flow {
+		f := &out.Flow[i]
+		f.How = slices.Clone(f.How)
+		for k := range f.How {
+			f.How[k].Expr = local(f.How[k].Expr, f.How[k].Through)
+		}
+	}
+	return &out
+}
+
+// local returns an expression that was written at the last of some places without the name of its package in front of variables, which other
+// packages could not name.
+func local(expr string, through []Place) string {
+	if len(through) == 0 {
+		return expr
+	}
+	pkg := path.Base(path.Dir(filepath.ToSlash(through[len(through)-1].File))) + "."
+	var out strings.Builder
+	for rest := expr; ; {
+		before, after, ok := strings.Cut(rest, pkg)
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		first, _ := utf8.DecodeRuneInString(after)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		if !unicode.IsLower(first) && first != '_' || unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune("_./", last) {
+			out.WriteString(pkg)
+		}
+		rest = after
+	}
+}
+
 // Story tells why the value is on the heap. The story of other remarks is empty.
 func (r *Remark) Story() Story {
 	if !r.OnHeap() {
 		return Story{}
 	}
+	r = r.asWritten()
 	s := Story{What: what(r), Cause: Unknown}
 	last := Note{}
 	boxed := r.boxed()
@@ -380,6 +425,15 @@ func (p Place) At() string {
 		return ""
 	}
 	return filename.Base(p.File) + ":" + strconv.Itoa(p.Line)
+}
+
+// Told tells the story of a remark where its place is read. Of code that was inlined there, it says where that is written.
+func (r *Remark) Told() string {
+	s := r.Story()
+	if len(r.Through) > 0 && s.What != "" {
+		s.What += " (written at " + r.Written().At() + ", inlined here)"
+	}
+	return s.String()
 }
 
 // String tells the story in sentences.
