@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -180,10 +181,53 @@ func lengthStays(f *code.Func, n ast.Expr) bool {
 	return ok
 }
 
-// apart reports whether what is assigned to is no variable that a length is made of.
+// apart reports whether what is assigned to is nothing that a length is made of: a struct may have a field that is, even if it has another name there.
 func apart(f *code.Func, to, n ast.Expr) bool {
+	if code.IsBlank(to) {
+		return true
+	}
 	id := code.AsIdent(to)
-	return id == nil || !f.MentionsVar(n, f.Info().ObjectOf(id))
+	if id != nil && f.Info().Defs[id] != nil {
+		return true
+	}
+	_, isSlice := f.TypeOf(to).Underlying().(*types.Slice)
+	return isSlice && (id == nil || !f.MentionsVar(n, f.Info().ObjectOf(id)))
+}
+
+// liveAlike reports whether two slices, as far as the function shows, are needed for as long as each other: both stay in the function, or neither does.
+// Else what goes on to be used keeps memory that nobody needs.
+func liveAlike(f *code.Func, one, other *ast.CallExpr) bool {
+	return handedOn(f, one) == handedOn(f, other)
+}
+
+// handedOn reports whether a new slice is given to anything but a variable of the function that is only measured, indexed, ranged over and copied.
+func handedOn(f *code.Func, made *ast.CallExpr) bool {
+	st, ok := f.Parent(made).(*ast.AssignStmt)
+	if !ok || len(st.Lhs) != len(st.Rhs) {
+		return true
+	}
+	v := f.Local(st.Lhs[slices.Index(st.Rhs, ast.Expr(made))])
+	if v == nil || f.IsParamResult(v) {
+		return true
+	}
+	for _, id := range f.Uses(v) {
+		switch up := f.Parent(id).(type) {
+		case *ast.IndexExpr:
+			ok = up.X == ast.Expr(id)
+		case *ast.RangeStmt:
+			ok = up.X == ast.Expr(id)
+		case *ast.AssignStmt:
+			ok = up == st
+		case *ast.CallExpr:
+			ok = f.Builtin(up, "len") != nil || f.Builtin(up, "copy") != nil
+		default:
+			ok = false
+		}
+		if !ok {
+			return true
+		}
+	}
+	return false
 }
 
 // twinCost is what one of two allocations costs: that which costs less, or half of both where they are on one line.
@@ -216,9 +260,13 @@ func halves(p *advise.Pass, one, other *ast.CallExpr) []report.Fix {
 	if _, sum := ast.Unparen(one.Args[1]).(*ast.BinaryExpr); sum {
 		n = "(" + n + ")"
 	}
-	both := p.LocalName("both")
+	both := p.NewLocal("both")
 	at := p.Src(one.Args[1])
-	return p.Fix(report.Mechanical, "cut both from one array",
+	grade := report.Mechanical
+	if !liveAlike(p.Func, one, other) {
+		grade = report.Ownership
+	}
+	return p.Fix(grade, "cut both from one array",
 		edit.Before(st, fmt.Sprintf("%s := make(%s, 2*%s)\n", both, p.Src(one.Args[0]), n)),
 		edit.Replace(one, fmt.Sprintf("%s[:%s:%s]", both, at, at)),
 		edit.Replace(other, fmt.Sprintf("%s[%s:]", both, at)))

@@ -94,6 +94,7 @@ func main() {
 	fmt.Println(small(2))
 	fmt.Println(counted())
 	fmt.Println(onStack(1), panics(-5), panics(1<<62))
+	more()
 }
 
 // One of them is on the stack.
@@ -101,4 +102,58 @@ func fixed(i int) ([]int, int) {
 	a, b := make([]int, 4), make([]int, 4) // cost: runtime.makeslice runtime.mallocgc
 	b[i] = 1
 	return a, b[0]
+}
+
+type sized struct {
+	list []int
+	n    int
+}
+
+type pair struct {
+	in   sized
+	rest []int
+}
+
+// The second length is that of the new struct.
+func replaced(p *pair) {
+	p.in = sized{list: make([]int, p.in.n), n: 7} // cost: runtime.makeslice runtime.mallocgc
+	p.rest = make([]int, p.in.n)                  // cost: runtime.makeslice runtime.mallocgc
+}
+
+func replacedByName(s sized) ([]int, []int) {
+	p := &s
+	s = sized{list: make([]int, p.n), n: 2} // cost: runtime.makeslice runtime.mallocgc
+	rest := make([]int, p.n)                // cost: runtime.makeslice runtime.mallocgc
+	return p.list, rest
+}
+
+// What is returned would keep the memory of both.
+func oneStays(list []int) []int {
+	seen := make([]bool, len(list)) // cost: runtime.makeslice runtime.mallocgc; want
+	odd := make([]bool, len(list))  // cost: runtime.makeslice runtime.mallocgc
+	for i, n := range list {
+		seen[i], odd[i] = n > 0, n%2 == 1
+	}
+	flags = odd
+	return list[:len(seen)]
+}
+
+var flags []bool
+
+// Both patches declare a variable.
+func four(n int) (a, b []int, c, d []string) {
+	a = make([]int, n)    // cost: runtime.makeslice runtime.mallocgc; want
+	b = make([]int, n)    // cost: runtime.makeslice runtime.mallocgc
+	c = make([]string, n) // cost: runtime.makeslice runtime.mallocgc; want
+	d = make([]string, n) // cost: runtime.makeslice runtime.mallocgc
+	return a, b, c, d
+}
+
+func more() {
+	p := &pair{in: sized{n: 3}}
+	replaced(p)
+	fmt.Println(len(p.in.list), len(p.rest))
+	a, b := replacedByName(sized{n: 3})
+	fmt.Println(len(a), len(b), oneStays([]int{1, 2}), flags)
+	fmt.Println(four(2))
 }
