@@ -50,7 +50,7 @@ var copiedMap = &advise.Rule{
 					empty = "make(" + p.Src(made.Args[0]) + ")"
 				}
 				f.Fixes = p.Fix(report.Mechanical, "clone it", edit.Replace(decl, fmt.Sprintf("%s := maps.Clone(%s)", m.Name(), from)),
-					edit.Replace(loop, fmt.Sprintf("if %[1]s == nil {\n%[1]s = %[2]s\n}", m.Name(), empty)))
+					edit.Replace(loop, p.CommentsIn(loop)+fmt.Sprintf("if %[1]s == nil {\n%[1]s = %[2]s\n}", m.Name(), empty)))
 			}
 			p.Report(loop, c, f)
 		})
@@ -71,7 +71,7 @@ func copies(f *code.Func, loop *ast.RangeStmt) (*types.Var, *ast.AssignStmt) {
 		return nil, nil
 	}
 	m := f.Local(to.X)
-	if m == nil || !types.Identical(m.Type(), f.TypeOf(loop.X)) {
+	if m == nil || !types.Identical(m.Type(), f.TypeOf(loop.X)) || f.MentionsVar(loop.X, m) {
 		return nil, nil
 	}
 	d, value := f.Declared(m)
@@ -79,8 +79,13 @@ func copies(f *code.Func, loop *ast.RangeStmt) (*types.Var, *ast.AssignStmt) {
 	if !ok || decl.Tok != token.DEFINE || len(decl.Lhs) != 1 || !flow.Follows(f, loop, decl) || f.Statement(loop) != ast.Stmt(loop) {
 		return nil, nil
 	}
-	lit, isLit := value.(*ast.CompositeLit)
-	if made := f.Builtin(value, "make"); made == nil && (!isLit || len(lit.Elts) > 0) || made != nil && len(made.Args) > 1 && !flow.Simple(f, made.Args[1]) {
+	if made := f.Builtin(value, "make"); made != nil {
+		if len(made.Args) > 1 && f.Src(made.Args[1]) != "len("+f.Src(loop.X)+")" {
+			return nil, nil // it has room for more than the copy
+		}
+		return m, decl
+	}
+	if lit, isLit := value.(*ast.CompositeLit); !isLit || len(lit.Elts) > 0 {
 		return nil, nil
 	}
 	return m, decl

@@ -193,3 +193,13 @@ func (f *Func) MentionsVar(n ast.Node, v types.Object) bool {
 	})
 	return found
 }
+
+// CommentsIn returns the comments in a node, each on lines of its own.
+func (f *Func) CommentsIn(n ast.Node) (text string) {
+	for _, group := range f.File.AST.Comments {
+		if Within(group, n) {
+			text += f.Src(group) + "\n"
+		}
+	}
+	return text
+}

@@ -61,10 +61,44 @@ func merged(a, b map[string]int) map[string]int {
 	return m
 }
 
+// An outer variable has the same name.
+func itself(m map[string]int) int {
+	if len(m) > 0 {
+		m := make(map[string]int)
+		for k, v := range m { // cost:
+			m[k] = v // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToSmall runtime.mallocgc
+		}
+		return len(m)
+	}
+	return -1
+}
+
+// There is room for both, which a clone of one of them has not.
+func both(a, b map[string]int) map[string]int {
+	m := make(map[string]int, len(a)+len(b))
+	for k, v := range a { // cost:
+		m[k] = v // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToSmall runtime.mallocgc
+	}
+	for k, v := range b {
+		m[k] += v
+	}
+	return m
+}
+
+func explained(from map[string]int) map[string]int {
+	m := map[string]int{}    // a copy, since others have it
+	for k, v := range from { // cost: ; want
+		// Values are numbers,
+		// so that they need no copies.
+		m[k] = v // cost: runtime.mapassign_faststr internal/runtime/maps.(*Map).growToSmall runtime.mallocgc
+	}
+	return m
+}
+
 func main() {
 	for _, from := range []map[string]int{nil, {}, {"a": 1}, {"a": 1, "b": -2}} {
 		m := (&registry{from}).all()
 		m["y"]++
-		fmt.Println(m, from, from == nil, sized(from), other(from) == nil, some(from), merged(from, m))
+		fmt.Println(m, from, from == nil, sized(from), other(from) == nil, some(from), merged(from, m), itself(m), both(from, m), explained(from))
 	}
 }
