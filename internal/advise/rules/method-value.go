@@ -137,7 +137,7 @@ func boundBefore(p *advise.Pass, sel *ast.SelectorExpr, loop ast.Stmt) []report.
 	if st == nil {
 		return p.No(missing.LoopInStatement)
 	}
-	name := p.LocalName("bound" + upperFirst(sel.Sel.Name))
+	name := p.NewLocal("bound" + upperFirst(sel.Sel.Name))
 	edits := []edit.Edit{edit.Before(st, name+" := "+p.Src(sel)+"\n")}
 	ast.Inspect(loop, func(n ast.Node) bool {
 		same, ok := n.(*ast.SelectorExpr)

@@ -158,6 +158,9 @@ func sorted(lists [][]string) {
 }
 
 func main() {
+	pair := [2]tree{}
+	both(&pair[0], &pair[1], [][]int{{1, 2}, {3}})
+	fmt.Println(pair)
 	s := &scanner{text: "one 23 two x1 4 567"}
 	s.run()
 	fmt.Println(s.words, s.numbers, s.failed)
@@ -180,4 +183,14 @@ func main() {
 	list := []string{"ccc", "a", "bb"}
 	sorted([][]string{list})
 	fmt.Println(list)
+}
+
+// Both patches declare a variable in one block.
+func both(t, u *tree, lists [][]int) {
+	for _, list := range lists {
+		forEach(list, t.add) // cost: runtime.newobject runtime.mallocgc; want
+	}
+	for _, list := range lists {
+		forEach(list, u.add) // cost: runtime.newobject runtime.mallocgc; want
+	}
 }
