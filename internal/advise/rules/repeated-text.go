@@ -72,7 +72,7 @@ func repeatsItself(s string) bool {
 	return strings.Trim(s, s[:1]) == "" && strings.Contains(" -0=\t", s[:1])
 }
 
-// cutFromLong is a fix that takes short ones from a long one that is made when the program starts.
+// cutFromLong is a fix that takes short ones from a long one that is made when the program starts; until then, it is empty.
 func cutFromLong(p *advise.Pass, call *ast.CallExpr, s string, room int) []report.Fix {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -81,17 +81,17 @@ func cutFromLong(p *advise.Pass, call *ast.CallExpr, s string, room int) []repor
 	pkg, quoted := p.Src(sel.X), text.QuotedText(s)
 	long, declared := edit.DeclareShared(p.Func, "longRepeat", fmt.Sprintf("// %%s is %s %d times.", escapedPercent(quoted), room),
 		fmt.Sprintf("var %%s = %s.Repeat(%s, %d)", pkg, escapedPercent(quoted), room))
-	cut := fmt.Sprintf("%s[:n]", long)
+	cut, most := fmt.Sprintf("%s[:n]", long), fmt.Sprintf("len(%s)", long)
 	if len(s) > 1 {
-		cut = fmt.Sprintf("%s[:%d*n]", long, len(s))
+		cut, most = fmt.Sprintf("%s[:%d*n]", long, len(s)), fmt.Sprintf("%s/%d", most, len(s))
 	}
 	name, function := edit.DeclareShared(p.Func, "repeated", fmt.Sprintf("// %%s returns what %s.Repeat does of %s.", pkg, escapedPercent(quoted)),
 		fmt.Sprintf(`func %%s(n int) string {
-	if 0 <= n && n <= %d {
+	if 0 <= n && n <= %s {
 		return %s
 	}
 	return %s.Repeat(%s, n)
-}`, room, cut, pkg, escapedPercent(quoted)))
+}`, most, cut, pkg, escapedPercent(quoted)))
 	edits := append(declared, function...)
 	return p.Fix(report.Mechanical, "take it from a longer one", append(edits, edit.New(call.Pos(), call.Args[1].Pos(), name+"("))...)
 }

@@ -49,7 +49,21 @@ func recovered(n int) (text any) {
 }
 
 func main() {
+	fmt.Println(early)
 	fmt.Println(placeholders(0), placeholders(1), placeholders(3), len(placeholders(64)), len(placeholders(65)))
 	fmt.Println(indented(3, "x"), again(2), percent(2), spaces(2), line("=", 3))
 	fmt.Println(recovered(0), recovered(-1), len(again(40)), huge(2), longer(2), len(longer(600)))
+}
+
+// It is asked before the variables are there that stand behind it, and that it does not name.
+var early = drawn(lines{})
+
+type drawer interface{ draw(n int) string }
+
+func drawn(d drawer) string { return d.draw(3) }
+
+type lines struct{}
+
+func (lines) draw(n int) string {
+	return strings.Repeat("-+", n) // cost: strings.Repeat; want
 }
