@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
@@ -41,6 +42,12 @@ func Outer(f *code.Func, e ast.Expr) string {
 			return true
 		}
 		if value := valueOf(f, c); value != "" {
+			switch f.Parent(id).(type) {
+			case *ast.BinaryExpr, *ast.UnaryExpr:
+				if value[0] == '-' {
+					value = "(" + value + ")"
+				}
+			}
 			text += f.Between(at, id.Pos()) + value
 			at = id.End()
 		}
@@ -49,43 +56,49 @@ func Outer(f *code.Func, e ast.Expr) string {
 	return text + f.Between(at, e.End())
 }
 
-// valueOf returns an expression for the value of a constant of the function, or "" if there is none that is as exact.
+// valueOf returns an expression for the value of a constant of the function, or "" if there is none that is as exact, and of the same type.
 func valueOf(f *code.Func, c *types.Const) (value string) {
-	switch v := c.Val(); v.Kind() {
-	case constant.String:
-		value = literalOf(f, c)
-		if value == "" {
-			value = strconv.Quote(constant.StringVal(v))
+	lit := literalOf(f, c)
+	if lit != nil {
+		value = f.Src(lit)
+	}
+	t, isBasic := c.Type().(*types.Basic)
+	switch v := c.Val(); {
+	case isBasic && t.Kind() == types.UntypedRune:
+		if r, ok := constant.Int64Val(v); lit == nil || lit.Kind != token.CHAR {
+			value = strconv.QuoteRune(rune(r))
+			if !ok || !utf8.ValidRune(rune(r)) {
+				return ""
+			}
 		}
-	case constant.Int, constant.Bool:
+	case isBasic && t.Kind() == types.UntypedFloat:
+		if lit == nil || lit.Kind != token.FLOAT {
+			return ""
+		}
+	case v.Kind() == constant.String && value == "":
+		value = strconv.Quote(constant.StringVal(v))
+	case v.Kind() == constant.Int, v.Kind() == constant.Bool:
 		value = v.ExactString()
-	default:
-		return literalOf(f, c)
 	}
-	switch t := c.Type().(type) {
-	case *types.Basic:
-		if t.Info()&types.IsUntyped == 0 && t != types.Typ[types.String] && t != types.Typ[types.Bool] && t != types.Typ[types.Int] {
-			return t.Name() + "(" + value + ")"
-		}
-	default:
-		return types.TypeString(t, f.Qualifier()) + "(" + value + ")"
+	if value == "" || isBasic && (t.Info()&types.IsUntyped != 0 || t == types.Typ[types.String] || t == types.Typ[types.Bool] || t == types.Typ[types.Int]) {
+		return value
 	}
-	return value
+	return types.TypeString(c.Type(), f.Qualifier()) + "(" + value + ")"
 }
 
-// literalOf returns the literal that a constant is declared with, or "".
-func literalOf(f *code.Func, c *types.Const) (text string) {
+// literalOf returns the literal that a constant is declared with, or nil.
+func literalOf(f *code.Func, c *types.Const) (found *ast.BasicLit) {
 	ast.Inspect(f.Decl.Body, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok {
 			for i, id := range spec.Names {
 				if f.Info().Defs[id] == types.Object(c) && i < len(spec.Values) {
 					if lit, ok := spec.Values[i].(*ast.BasicLit); ok {
-						text = f.Src(lit)
+						found = lit
 					}
 				}
 			}
 		}
-		return text == ""
+		return found == nil
 	})
-	return text
+	return found
 }

@@ -147,6 +147,28 @@ func resized() string {
 }
 
 func main() {
+	fmt.Println(halved(), doubled(), negative(), letter())
 	fmt.Println(shadowed(), columns(), columns(), countdown(), countdown(), resized(), resized())
 	fmt.Println(line("a"), header("b"), indent(2, "c"), run("d"), run("e"), match("x"), match("x"), grown(), grown(), sized(7), sized(8), renamed("n"), renamed("m"), same(), check("a"), check("b"), raised(1), raised(1), highest(), count(), title, counted)
+}
+
+// A constant of the function keeps its type where its value is written out.
+func halved() string {
+	const two float64 = 2
+	return strconv.FormatFloat(1/two, 'g', -1, 64) // cost: strconv.FormatFloat; want
+}
+
+func doubled() string {
+	const one = 1.0
+	return strconv.FormatFloat(one/2, 'g', -1, 64) // cost: strconv.FormatFloat; want
+}
+
+func negative() string {
+	const less = -2
+	return strconv.Itoa(3 - less) // cost: strconv.Itoa; want
+}
+
+func letter() string {
+	const a, b = 'a', 'a' + 1
+	return strings.Repeat(string(a)+string(b), 3) // cost: strings.Repeat; want
 }
