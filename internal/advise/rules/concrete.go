@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -24,7 +25,7 @@ type disguise struct {
 // disguiseOf returns what a function does with the first result that is such an object, or nil.
 func disguiseOf(f *code.Func) *disguise {
 	fn, ok := f.Info().Defs[f.Decl.Name].(*types.Func)
-	if !ok || fn.Exported() || f.Decl.Body == nil || f.Decl.Recv != nil || f.Decl.Type.Results == nil {
+	if !ok || fn.Exported() || f.Decl.Body == nil || f.Decl.Recv != nil || f.Decl.Type.Results == nil || f.Pkg.NamedElsewhere(fn.Name()) {
 		return nil
 	}
 	for i, field := range f.Decl.Type.Results.List {
@@ -35,7 +36,9 @@ func disguiseOf(f *code.Func) *disguise {
 			continue
 		}
 		if t := onlyObject(f, i, len(f.Decl.Type.Results.List)); t != nil {
-			return &disguise{f, field.Type, types.TypeString(t, f.Qualifier()), i}
+			if d := (&disguise{f, field.Type, types.TypeString(t, f.Qualifier()), i}); d.unseen() {
+				return d
+			}
 		}
 	}
 	return nil
@@ -91,6 +94,78 @@ func (d *disguise) onlyAsked() bool {
 		if ok && d.asked(d.of.Info().Defs[name]) {
 			return true
 		}
+	}
+	return false
+}
+
+// unseen reports whether nothing that the package does with the objects depends on the type that the result is declared with, as type arguments that the
+// compiler infers from it do, and a pointer to a variable that gets it. What does not compile with another type is no matter.
+func (d *disguise) unseen() bool {
+	above := d.of.Pkg.Above()
+	for _, id := range d.of.Pkg.UsesOf(d.of.Info().Defs[d.of.Decl.Name]) {
+		callee := ast.Node(id)
+		if x, ok := above[callee].(*ast.IndexExpr); ok {
+			callee = x
+		}
+		call, ok := above[callee].(*ast.CallExpr)
+		if !ok || ast.Node(call.Fun) != callee || !d.typeUnseen(call, d.index, map[types.Object]bool{}) {
+			return false
+		}
+	}
+	return true
+}
+
+// typeUnseen reports whether nothing depends on the type of an expression, or of one of the values that it has.
+func (d *disguise) typeUnseen(e ast.Expr, index int, looked map[types.Object]bool) bool {
+	above := d.of.Pkg.Above()
+	given := func(to ast.Expr) bool {
+		id := code.AsIdent(to)
+		if id == nil || d.of.Info().Defs[id] == nil {
+			return true // it has a type of its own
+		}
+		v := d.of.Info().Defs[id]
+		if looked[v] {
+			return true
+		}
+		looked[v] = true
+		if v.Parent() == d.of.Pkg.Types.Scope() {
+			return false
+		}
+		for use, o := range d.of.Info().Uses {
+			if o == v && !d.typeUnseen(use, 0, looked) {
+				return false
+			}
+		}
+		return true
+	}
+	switch up := above[e].(type) {
+	case *ast.ParenExpr:
+		return d.typeUnseen(up, index, looked)
+	case *ast.ExprStmt, *ast.SelectorExpr, *ast.ReturnStmt, *ast.BinaryExpr, *ast.SendStmt, *ast.CompositeLit, *ast.KeyValueExpr, *ast.IndexExpr, *ast.CaseClause, *ast.DeferStmt, *ast.GoStmt:
+		return true
+	case *ast.CallExpr:
+		fun := ast.Unparen(up.Fun)
+		if sel, ok := fun.(*ast.SelectorExpr); ok {
+			fun = sel.Sel
+		}
+		id := code.AsIdent(fun)
+		_, infers := d.of.Info().Instances[id]
+		return id == nil || !infers
+	case *ast.AssignStmt:
+		i := slices.Index(up.Rhs, e)
+		if i < 0 {
+			return true
+		}
+		if len(up.Rhs) == 1 {
+			i = index
+		}
+		return given(up.Lhs[i])
+	case *ast.ValueSpec:
+		i := slices.Index(up.Values, e)
+		if len(up.Values) == 1 {
+			i = index
+		}
+		return up.Type != nil || i >= 0 && given(up.Names[i])
 	}
 	return false
 }

@@ -116,6 +116,7 @@ func once() int {
 }
 
 func main() {
+	fmt.Println(inferred(), tested())
 	keep(1)
 	fmt.Println(depth("abc"), len(kept), either(2), once())
 	fmt.Println(len(newTable().cells), cap(buffers.Get().(*buffer).b))
@@ -128,4 +129,29 @@ func main() {
 // One now and then is what memory is for.
 func seldom(header int) *loop {
 	return &loop{header: header} // cost: [alloc_objects] runtime.newobject
+}
+
+// The type of a result may be an argument that nobody writes down.
+func newInferred() encoder {
+	return &fast{} // cost: [alloc_objects*3000] runtime.newobject; want
+}
+
+func inferred() string {
+	e := newInferred()
+	if e.encode() < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%T", listOf(newInferred()))
+}
+
+func listOf[T any](all ...T) []T { return all }
+
+// A test gives its variable other objects.
+func newTested() encoder {
+	return &fast{} // cost: [alloc_objects*3000] runtime.newobject; want
+}
+
+func tested() int {
+	e := newTested()
+	return e.encode()
 }
