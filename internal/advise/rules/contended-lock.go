@@ -549,8 +549,12 @@ func onlyParams(f *code.Func, e ast.Expr) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			fn := f.Callee(n)
-			if f.Info().Types[n.Fun].IsType() {
+			if arg, _ := f.Conversion(n); arg != nil {
+				ok = ok && kind.IsBasic(f.TypeOf(arg), types.IsString|types.IsInteger) // bytes and runes may change until it is locked
 				break
+			}
+			if f.Calls(n, "strconv.FormatInt", "strconv.FormatUint") != nil && !f.IsConst(n.Args[1]) {
+				ok = false // it panics with some bases
 			}
 			ok = ok && fn != nil && slices.Contains(pureFuncs, fn.FullName())
 			for _, a := range n.Args {

@@ -192,6 +192,8 @@ func (p *pages) page(key string, render func() string) string {
 }
 
 func main() {
+	x := &index{pages: map[string]int{"p:b": 1}}
+	fmt.Println(x.find([]byte("b")), x.count(7, 10), x.count(7, 99), x.pages["calls"])
 	cached := &pages{made: map[string]string{}}
 	fmt.Println(cached.page("a", func() string { return "A" }), cached.page("a", nil))
 	j := &journal{lines: map[int]string{}}
@@ -238,4 +240,25 @@ func (c *cache) get(name string) []byte {
 		c.mu.Unlock()
 	}
 	return b
+}
+
+// An index is asked for bytes, which others may change until they have the mutex.
+type index struct {
+	mu    sync.Mutex
+	pages map[string]int
+}
+
+func (x *index) find(b []byte) int {
+	x.mu.Lock() // cost: [delay*9] sync.(*Mutex).Lock; want
+	defer x.mu.Unlock()
+	return x.pages["p:"+string(b)]
+}
+
+// There are bases for which it panics.
+func (x *index) count(n int64, base int) (pages int) {
+	defer func() { recover() }()
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock
+	defer x.mu.Unlock()
+	x.pages["calls"]++
+	return x.pages["n:"+strconv.FormatInt(n, base)]
 }
