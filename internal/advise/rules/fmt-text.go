@@ -14,6 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
 	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
@@ -242,7 +243,7 @@ func typesFirst(p *advise.Pass, all []*ast.CallExpr, f *advise.Finding) {
 }
 
 // speakers returns the types that the package tells apart where a value may be of any, and that fmt asks for their text: those of texts and
-// numbers, as their method then has nothing to look up that may be missing.
+// numbers whose method never panics.
 func speakers(p *advise.Pass) (out []*types.Named) {
 	for _, file := range p.Pkg.Files {
 		ast.Inspect(file.AST, func(n ast.Node) bool {
@@ -253,7 +254,7 @@ func speakers(p *advise.Pass) (out []*types.Named) {
 			for _, st := range sw.Body.List {
 				for _, e := range st.(*ast.CaseClause).List {
 					t, ok := types.Unalias(p.TypeOf(e)).(*types.Named)
-					if ok && speaks(t) && (t.Obj().Exported() || t.Obj().Pkg() == p.Pkg.Types) && !slices.Contains(out, t) && ofAnything(p.Func, sw) {
+					if ok && speaks(t) && answers(p.Func, t) && (t.Obj().Exported() || t.Obj().Pkg() == p.Pkg.Types) && !slices.Contains(out, t) && ofAnything(p.Func, sw) {
 						out = append(out, t)
 					}
 				}
@@ -286,6 +287,63 @@ func speaks(t *types.Named) bool {
 	methods := types.NewMethodSet(t) // without those of the pointer
 	str := methods.Lookup(nil, "String")
 	return str != nil && methods.Lookup(nil, "Error") == nil && types.Identical(str.Obj().(*types.Func).Signature(), signature(nil, types.Typ[types.String]))
+}
+
+// answers reports whether the method String of a type never panics, after which fmt writes a text of its own.
+func answers(f *code.Func, t *types.Named) bool {
+	str, _, _ := types.LookupFieldOrMethod(t, false, f.Pkg.Types, "String")
+	fn, ok := str.(*types.Func)
+	if !ok {
+		return false
+	}
+	if fn.Pkg() != f.Pkg.Types {
+		return slices.Contains(answering, fn.FullName())
+	}
+	decl, file := f.DeclOf(fn)
+	return decl != nil && decl.Body != nil && neverPanics(f.In(file, decl), decl.Body)
+}
+
+// answering are methods of types of texts and numbers that never panic.
+var answering = []string{
+	"(encoding/json.Number).String", "(time.Duration).String", "(time.Month).String", "(time.Weekday).String", "(io/fs.FileMode).String", "(reflect.Kind).String",
+	"(log/slog.Level).String", "(go/token.Token).String", "(net.HardwareAddr).String",
+}
+
+// neverPanics reports whether statements do nothing that may panic: they only compare, convert and format numbers and texts.
+func neverPanics(f *code.Func, body ast.Node) bool {
+	ok := true
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IndexExpr:
+			ok = ok && kind.IsMap(f.TypeOf(n.X)) && kind.IsBasic(f.TypeOf(n.Index), types.IsInteger|types.IsString)
+		case *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.SendStmt, *ast.FuncLit, *ast.DeferStmt, *ast.GoStmt:
+			ok = false
+		case *ast.SelectorExpr:
+			s := f.Info().Selections[n]
+			ok = ok && (s == nil || !s.Indirect())
+		case *ast.BinaryExpr:
+			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR || f.IsConst(n)
+			if t := f.TypeOf(n.X); types.IsInterface(t) {
+				ok = false
+			}
+		case *ast.AssignStmt:
+			switch n.Tok {
+			case token.QUO_ASSIGN, token.REM_ASSIGN, token.SHL_ASSIGN, token.SHR_ASSIGN:
+				ok = false
+			}
+			ok = ok && !slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool { return code.AsIdent(e) == nil })
+		case *ast.CallExpr:
+			fn := f.Callee(n)
+			ok = ok && (f.Info().Types[n.Fun].IsType() || f.Builtin(n, "len") != nil || fn != nil && slices.Contains(neverPanicking, fn.FullName()))
+		}
+		return ok
+	})
+	return ok
+}
+
+// neverPanicking are functions that String methods call, and that never panic.
+var neverPanicking = []string{
+	"strconv.Itoa", "strconv.Quote", "strconv.FormatBool", "fmt.Sprint", "fmt.Sprintf", "fmt.Sprintln", "strings.ToLower", "strings.ToUpper", "strings.TrimSpace",
 }
 
 // maxSummands bounds the parts of a sum: the compiler adds up to five at once without a list of them, and what is longer reads worse

@@ -89,6 +89,7 @@ func passed(args ...any) string {
 }
 
 func main() {
+	fmt.Println(anything(color(1), level(1)), anything(color(7), level(1)), kindOf(color(7)))
 	for _, v := range []any{nil, "a", true, 1, int64(-2), uint64(3), id("b"), level(1), 1.5, []byte("c"), os.ErrExist, 'd', 1e21, &point{1, 2}} {
 		fmt.Println(anything(v, level(2)), generic(v))
 	}
@@ -102,4 +103,19 @@ func main() {
 	}
 	fmt.Println(sum("a", "b"), itself(3, point{1, 2}, nil, 4), duration(1500*time.Millisecond), slow(1), long("a", "b", "", "d", "e"))
 	written("done")
+}
+
+// A color has a method that panics for some of them, of which fmt makes a text.
+type color int
+
+var colors = [...]string{"red", "green"}
+
+func (c color) String() string { return colors[c] }
+
+func kindOf(v any) int {
+	switch v.(type) {
+	case color:
+		return 1
+	}
+	return 0
 }
