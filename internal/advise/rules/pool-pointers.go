@@ -20,6 +20,7 @@ type pooled struct {
 	v     *types.Var
 	value types.Type // of what is in it
 	edits []edit.Edit
+	twice bool // a function may put what it got back more than once
 }
 
 // pointersInPool is a fix that puts pointers into a pool: where it is a variable of the package, whose New returns a value, and each function that
@@ -65,6 +66,9 @@ func pointersInPool(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 			return p.No(missing.SeveralFiles)
 		}
 		if !pool.keeps(p.In(p.File, decl), list) {
+			if pool.twice {
+				return p.No(missing.PoolPutTwice, decl.Name.Name, v.Name())
+			}
 			return p.No(missing.PoolNotKept, decl.Name.Name, v.Name())
 		}
 	}
@@ -121,7 +125,14 @@ func (p *pooled) makes() bool {
 			if !ok || len(ret.Results) != 1 || !types.Identical(p.TypeOf(ret.Results[0]), p.value) {
 				return false
 			}
-			p.edits = append(p.edits, edit.New(fn.Body.Lbrace+1, fn.Body.Rbrace, fmt.Sprintf("\nv := %s\nreturn &v\n", p.Src(ret.Results[0]))))
+			text := fmt.Sprintf("v := %s\nreturn &v", p.Src(ret.Results[0]))
+			if p.Line(fn.Body.Lbrace) == p.Line(ret.Pos()) {
+				text = "\n" + text
+			}
+			if p.Line(fn.Body.Rbrace) == p.Line(ret.End()) {
+				text += "\n"
+			}
+			p.edits = append(p.edits, edit.Replace(ret, text))
 			return true
 		}
 	}
@@ -143,7 +154,7 @@ func (p *pooled) keeps(f *code.Func, list []*ast.CallExpr) bool {
 			get = call
 		}
 	}
-	if get == nil {
+	if get == nil || jumps(f) {
 		return false
 	}
 	var got ast.Expr
@@ -174,7 +185,7 @@ func (p *pooled) keeps(f *code.Func, list []*ast.CallExpr) bool {
 		edit.Before(st, fmt.Sprintf("%s := %s.(*%s)\n", ptr, f.Src(get), f.Src(typ))),
 		edit.Replace(got, value),
 	}
-	for _, put := range puts {
+	for i, put := range puts {
 		arg := ast.Unparen(put.Args[0])
 		part, isPart := arg.(*ast.SliceExpr)
 		if isPart {
@@ -183,12 +194,19 @@ func (p *pooled) keeps(f *code.Func, list []*ast.CallExpr) bool {
 		if f.Local(arg) != v || f.Loop(put) != f.Loop(get) && f.Literal(put) == f.Literal(get) || !types.Identical(f.TypeOf(put.Args[0]), p.value) {
 			return false
 		}
+		if slices.ContainsFunc(puts[:i], func(before *ast.CallExpr) bool { return !neverBoth(f, before, put) }) || f.Literal(put) != f.Literal(get) && (len(puts) > 1 || f.Loop(put) != nil) {
+			p.twice = true // who gets it later would share what the pointer leads to
+			return false
+		}
 		var at ast.Stmt
 		switch up := f.Parent(put).(type) {
 		case *ast.ExprStmt:
 			at = up
 		case *ast.DeferStmt:
-			at = up
+			if at = up; len(puts) > 1 {
+				p.twice = true
+				return false
+			}
 		default:
 			return false
 		}
@@ -202,6 +220,68 @@ func (p *pooled) keeps(f *code.Func, list []*ast.CallExpr) bool {
 	}
 	p.edits = append(p.edits, edits...)
 	return true
+}
+
+// neverBoth reports whether no two of the same Get come to both of two Puts, of which one stands behind the other: what is between them leaves the
+// function, or the iteration, or a statement picks one of them.
+func neverBoth(f *code.Func, first, second ast.Node) bool {
+	for n := ast.Node(f.Statement(first)); n != nil; n = f.Parent(n) {
+		up := f.Parent(n)
+		if up != nil && code.Within(second, up) {
+			switch up := up.(type) {
+			case *ast.IfStmt:
+				return up.Else != nil && code.Within(second, up.Else)
+			case *ast.BlockStmt:
+				clause, ok := n.(*ast.CaseClause)
+				if _, comm := n.(*ast.CommClause); comm {
+					return true
+				}
+				return ok && !fallsThrough(clause)
+			}
+			return false
+		}
+		var list []ast.Stmt
+		switch up := up.(type) {
+		case *ast.BlockStmt:
+			list = up.List
+		case *ast.CaseClause:
+			list = up.Body
+		case *ast.CommClause:
+			list = up.Body
+		}
+		for i := slices.IndexFunc(list, func(st ast.Stmt) bool { return st == n }) + 1; i > 0 && i < len(list); i++ {
+			last, ok := list[i].(*ast.BranchStmt)
+			switch {
+			case ok && last.Tok == token.CONTINUE && last.Label == nil && f.Loop(last) == f.Loop(second):
+				return true
+			case branches(list[i]):
+				return false
+			}
+			if _, ok := list[i].(*ast.ReturnStmt); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// branches reports whether something in a statement goes on elsewhere.
+func branches(st ast.Stmt) (found bool) {
+	ast.Inspect(st, func(n ast.Node) bool {
+		_, is := n.(*ast.BranchStmt)
+		found = found || is
+		return !found
+	})
+	return found
+}
+
+// fallsThrough reports whether a case goes on with the next one.
+func fallsThrough(c *ast.CaseClause) bool {
+	if len(c.Body) == 0 {
+		return false
+	}
+	branch, ok := c.Body[len(c.Body)-1].(*ast.BranchStmt)
+	return ok && branch.Tok == token.FALLTHROUGH
 }
 
 // deferredAlone reports whether a function literal is called by a defer statement, once for the Get, which is in a loop if it is not nil.

@@ -74,6 +74,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.PoolNoVariable:       "other code may use the pool %s, and Get would have another type there",
 		missing.PoolUsedOtherwise:    "line %[2]s hands the pool %[1]s on to other code, where Get would have another type",
 		missing.PoolMakes:            "%s is not declared in this file with a New that returns a value, and does no more",
+		missing.PoolPutTwice:         "%s may put back what it gets from %s more than once",
 		missing.PoolNotKept:          "%s does not keep what it gets from %s in a variable until it puts it back",
 		missing.ReceiverMayDiffer:    "%s may be another value in each call",
 		missing.StatesElsewhere:      "tests, other packages or files for other systems may use %s",

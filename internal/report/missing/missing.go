@@ -67,6 +67,7 @@ const (
 	PoolUsedOtherwise    Fact = "pool-used-otherwise"
 	PoolMakes            Fact = "pool-makes"
 	PoolNotKept          Fact = "pool-not-kept"
+	PoolPutTwice         Fact = "pool-put-twice"
 	ReceiverMayDiffer    Fact = "receiver-may-differ"
 	StatesElsewhere      Fact = "states-elsewhere"
 	StatesUsedOtherwise  Fact = "states-used-otherwise"
