@@ -136,7 +136,7 @@ func allocatesItself(p *advise.Pass, e ast.Expr) bool {
 func usualRoom(p *advise.Pass, s *types.Var, f *advise.Finding) []report.Fix {
 	decl, value := p.Declared(s)
 	elem, isNil, ok := emptyDeclaration(p, s, decl, value)
-	if !ok || p.Statement(decl) != decl || lists.Restarted(p.Func, p.Decl.Body, s) {
+	if !ok || p.Statement(decl) != decl || lists.Restarted(p.Func, p.Decl.Body, s) || !lists.RoomUnseen(p.Func, s) {
 		return nil
 	}
 	var all []*ast.AssignStmt

@@ -108,6 +108,9 @@ func makeRoom(p *advise.Pass, g *growth, f *advise.Finding) []report.Fix {
 	if restarted(p, g) {
 		return p.No(missing.LoopRestarts, g.s.Name())
 	}
+	if !lists.RoomUnseen(p.Func, g.s) {
+		return p.No(missing.RoomShared, g.s.Name())
+	}
 	if endsWith(p.Func, g.body, g.s) {
 		return p.No(missing.LoopMayEnd, n)
 	}

@@ -168,6 +168,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.LoopRestarts:     "the loop also changes %s in other ways, so its size is not known before the loop",
 		missing.LoopMayEnd:       "the loop may end long before it appends %s elements, so the capacity may be far too large",
 		missing.HasRoom:          "%s has capacity already",
+		missing.RoomShared:       "other code also appends to %s, or asks for its capacity",
 		missing.MayHaveRoom:      "%s may have capacity already, and not every iteration appends",
 		missing.AppendedInHead:   "the header of a statement appends to %s",
 		missing.NoGrowBefore:     "go.mod is for a Go before 1.21, which introduced slices.Grow, and %s may have elements before the loop",

@@ -169,6 +169,7 @@ const (
 	LoopMayEnd       Fact = "loop-may-end"
 	HasRoom          Fact = "has-room"
 	MayHaveRoom      Fact = "may-have-room"
+	RoomShared       Fact = "room-shared"
 	AppendedInHead   Fact = "appended-in-head"
 	NoGrowBefore     Fact = "no-grow-before"
 	GrowsOverLoops   Fact = "grows-over-loops"

@@ -93,3 +93,19 @@ func (u *Package) readElsewhere(file string) {
 		}
 	}
 }
+
+// LooksInside reports whether something in the package, or in its tests, compares or shows all of a value, with fields that only the package can name:
+// then it tells nil from a list without elements.
+func (u *Package) LooksInside() bool {
+	for _, name := range []string{"DeepEqual", "%#v", "cmp.Equal", "cmp.Diff", "assert.", "require."} {
+		if u.others(name) {
+			return true
+		}
+		for _, f := range u.Files {
+			if bytes.Contains(f.Text, []byte(name)) {
+				return true
+			}
+		}
+	}
+	return false
+}

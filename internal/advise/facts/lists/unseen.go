@@ -79,7 +79,7 @@ func filledBefore(f *code.Func, st ast.Stmt, s *types.Var) bool {
 // resultUnseen reports whether no caller of a function of the package, which nobody else can call, can tell whether a result is nil.
 func resultUnseen(f *code.Func, i, depth int) bool {
 	fn, ok := f.Info().Defs[f.Decl.Name].(*types.Func)
-	if !ok || fn.Exported() || depth == 0 || fn.Signature().Recv() != nil && isOfInterface(f, fn) {
+	if !ok || fn.Exported() || depth == 0 || fn.Signature().Recv() != nil && isOfInterface(f, fn) || f.Pkg.NamedElsewhere(fn.Name()) {
 		return false
 	}
 	above := f.Pkg.Above()
@@ -137,22 +137,14 @@ func givenUnseen(f *code.Func, to ast.Expr, depth int) bool {
 	return false
 }
 
-// isOfInterface reports whether a method may be called through an interface of the package.
+// isOfInterface reports whether a method may be called through an interface that the package writes down.
 func isOfInterface(f *code.Func, fn *types.Func) bool {
-	scope := f.Pkg.Types.Scope()
-	for _, name := range scope.Names() {
-		t, ok := scope.Lookup(name).(*types.TypeName)
-		if !ok {
+	for id, o := range f.Info().Defs {
+		if id.Name != fn.Name() {
 			continue
 		}
-		iface, ok := t.Type().Underlying().(*types.Interface)
-		if !ok {
-			continue
-		}
-		for m := range iface.Methods() {
-			if m.Name() == fn.Name() {
-				return true
-			}
+		if m, ok := o.(*types.Func); ok && m.Signature().Recv() != nil && types.IsInterface(m.Signature().Recv().Type()) {
+			return true
 		}
 	}
 	return false
@@ -170,12 +162,12 @@ func keptUnseen(f *code.Func, st *ast.AssignStmt, s *ast.Ident) bool {
 // fieldUnseen reports whether a field that only the package can see is a list that all of it only measures, indexes and ranges over.
 func fieldUnseen(f *code.Func, o types.Object) bool {
 	field, ok := o.(*types.Var)
-	if !ok || !field.IsField() || field.Exported() || field.Pkg() != f.Pkg.Types {
+	if !ok || !field.IsField() || field.Exported() || field.Pkg() != f.Pkg.Types || f.Pkg.NamedElsewhere(field.Name()) || f.Pkg.LooksInside() {
 		return false
 	}
 	above := f.Pkg.Above()
 	for id, used := range f.Info().Uses {
-		if used != o {
+		if v, isVar := used.(*types.Var); !isVar || v.Origin() != field.Origin() {
 			continue
 		}
 		if kv, ok := above[id].(*ast.KeyValueExpr); ok && kv.Key == id {
@@ -232,4 +224,141 @@ func looksAtElements(f *code.Func, call *ast.CallExpr, list *ast.Ident) bool {
 		return strings.HasPrefix(name, "Sort") || strings.HasPrefix(name, "Contains") || strings.HasPrefix(name, "Index") || name == "Reverse" || name == "BinarySearch"
 	}
 	return false
+}
+
+// RoomUnseen reports whether nobody can tell how much room a slice of the function has behind its elements: it is not asked for it, and nothing that the
+// slice is given to appends to it as well, so that two of them would have one array for what they append. What callers do with a result is up to
+// them: what append has made has room, too.
+func RoomUnseen(f *code.Func, s *types.Var) bool {
+	var all []ast.Node // that append to it
+	uses := f.Uses(s)
+	for _, id := range uses {
+		if st, ok := f.Parent(id).(*ast.AssignStmt); ok && appends(f, st, s) {
+			all = append(all, st)
+		}
+	}
+	decl, _ := f.Declared(s)
+	given := 0
+	for _, id := range uses {
+		switch roomFor(f, id, s, 2) {
+		case asks:
+			return false
+		case others:
+			if startsAnew(f, id, s) {
+				continue
+			}
+			loop := f.Loop(id)
+			again := loop != nil && (decl == nil || !code.Within(decl, loop))
+			if slices.ContainsFunc(all, func(st ast.Node) bool { return st.Pos() > id.Pos() || again && code.Within(st, loop) }) {
+				return false
+			}
+			if given++; given > 1 || again {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// startsAnew reports whether a slice gets another array, or none, in the statement that it is named in, or in one behind that.
+func startsAnew(f *code.Func, id *ast.Ident, s *types.Var) bool {
+	st := f.Statement(id)
+	block, ok := f.Parent(st).(*ast.BlockStmt)
+	if !ok {
+		return false
+	}
+	for _, behind := range block.List {
+		a, ok := behind.(*ast.AssignStmt)
+		if !ok || a.Pos() < st.Pos() || a.Tok != token.ASSIGN || len(a.Lhs) != len(a.Rhs) {
+			continue
+		}
+		for i, to := range a.Lhs {
+			if f.Local(to) == s {
+				_, isLit := a.Rhs[i].(*ast.CompositeLit)
+				return isLit || f.Info().Types[a.Rhs[i]].IsNil() || f.Builtin(a.Rhs[i], "make") != nil
+			}
+		}
+	}
+	return false
+}
+
+// What is done with the room behind the elements of a slice.
+const (
+	nothing = iota
+	asks    // the program looks how much there is
+	others  // it may be given to who appends to it
+)
+
+// roomFor returns what is done with the room of a slice where an expression stands for it, by the function that has it in a variable.
+func roomFor(f *code.Func, e ast.Expr, s *types.Var, depth int) int {
+	switch up := f.Parent(e).(type) {
+	case *ast.ParenExpr:
+		return roomFor(f, up, s, depth)
+	case *ast.SliceExpr:
+		if up.X != e {
+			return nothing
+		}
+		return roomFor(f, up, s, depth)
+	case *ast.IndexExpr, *ast.RangeStmt, *ast.BinaryExpr, *ast.ReturnStmt, *ast.ExprStmt:
+		return nothing
+	case *ast.AssignStmt:
+		if slices.Contains(up.Lhs, e) {
+			return nothing
+		}
+	case *ast.CallExpr:
+		switch {
+		case f.Builtin(up, "cap") != nil:
+			return asks
+		case f.Builtin(up, "len") != nil, f.Builtin(up, "copy") != nil, f.Builtin(up, "clear") != nil:
+			return nothing
+		case f.Builtin(up, "append") != nil && up.Args[0] != e:
+			if up.Ellipsis.IsValid() {
+				return nothing
+			}
+			return others
+		}
+		if arg, to := f.Conversion(up); arg != nil {
+			if kind.IsString(to) {
+				return nothing
+			}
+			return others
+		}
+		if st, ok := f.Parent(up).(*ast.AssignStmt); ok && len(st.Lhs) == 1 && len(st.Rhs) == 1 && f.Local(st.Lhs[0]) == s {
+			return nothing // it is the same slice
+		}
+		return roomForCall(f, up, slices.Index(up.Args, e), s, depth)
+	}
+	return others
+}
+
+// roomForCall returns what a call does with the room of a slice that it is given.
+func roomForCall(f *code.Func, call *ast.CallExpr, i int, s *types.Var, depth int) int {
+	fn := f.Callee(call)
+	if fn == nil || i < 0 {
+		return others
+	}
+	if fn.Pkg() != f.Pkg.Types {
+		if fn.Name() != "Clone" && types.Identical(f.TypeOf(call).Underlying(), s.Type().Underlying()) {
+			return others // what append returns is one, too
+		}
+		return nothing
+	}
+	decl, file := f.DeclOf(fn)
+	if depth == 0 || decl == nil || decl.Body == nil || fn.Signature().Variadic() && i >= fn.Signature().Params().Len()-1 && !call.Ellipsis.IsValid() || i >= fn.Signature().Params().Len() {
+		return others
+	}
+	in := f.In(file, decl)
+	param := fn.Origin().Signature().Params().At(i)
+	for _, id := range in.Uses(param) {
+		if st, ok := in.Parent(id).(*ast.AssignStmt); ok && appends(in, st, param) {
+			return others
+		}
+		if _, returned := in.Parent(id).(*ast.ReturnStmt); returned {
+			return others
+		}
+		if does := roomFor(in, id, param, depth-1); does != nothing {
+			return does
+		}
+	}
+	return nothing
 }

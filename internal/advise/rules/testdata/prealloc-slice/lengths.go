@@ -1,6 +1,10 @@
 package main
 
-import "io"
+import (
+	"fmt"
+	"io"
+	"sort"
+)
 
 // The code does not say how many tokens there are, but the profile says how large their arrays were; and whoever calls looks only at the elements.
 func tokens(text string) ([]int, error) {
@@ -73,3 +77,65 @@ func boxed(text string) (n int) {
 }
 
 var keep []any
+
+// Two lists that begin with the same elements have an array each.
+func forked(text string) (a, b []int) {
+	out := []int{}
+	for text != "" {
+		out = append(out, int(next(&text))) // cost: runtime.growslice, [alloc_objects*900@8], [alloc_objects*900@16], [alloc_objects*900@32], [alloc_objects*50@64]; want
+	}
+	a = append(out, 1)
+	b = append(out, 2)
+	return a, b
+}
+
+// Its capacity is asked for.
+func spare(text string) int {
+	var out []int
+	for text != "" {
+		out = append(out, int(next(&text))) // cost: runtime.growslice, [alloc_objects*900@8], [alloc_objects*900@16], [alloc_objects*900@32], [alloc_objects*50@64]; want
+	}
+	return cap(out) - len(out)
+}
+
+// What is appended to it elsewhere is in another array.
+func noted(list []int) []int {
+	out := []int{}
+	note(out)
+	for _, n := range list {
+		if n > 1 {
+			out = append(out, n) // cost: runtime.growslice; want
+		}
+	}
+	return out
+}
+
+var notes [][]int
+
+func note(l []int) {
+	l = append(l, 100)
+	notes = append(notes, l)
+}
+
+// Who gets it when it is complete only reads it.
+func totaled(text string) (n int) {
+	out := []int{}
+	for text != "" {
+		out = append(out, int(next(&text))) // cost: runtime.growslice, [alloc_objects*900@8], [alloc_objects*900@16], [alloc_objects*900@32], [alloc_objects*50@64]; want
+	}
+	sort.Ints(out)
+	return total(out) + total(out[:1])
+}
+
+func total(l []int) (n int) {
+	for _, v := range l {
+		n += v
+	}
+	return n + len(l)
+}
+
+func lengths() {
+	fmt.Println(forked(""))
+	fmt.Println(forked("ab"))
+	fmt.Println(spare(""), noted([]int{1, 2, 3}), notes, totaled("abc"))
+}

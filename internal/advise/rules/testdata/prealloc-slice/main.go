@@ -559,6 +559,7 @@ func rowOf(rows [][]int, i int) (out []int) {
 }
 
 func main() {
+	lengths()
 	for _, text := range []string{"", "A", "?", "bx", "azyxwvutsrq", "Ab?c"} {
 		fmt.Println(last(text), Large(text), Large(text) == nil, Small(text), boxed(text), len(keep))
 	}
