@@ -3,6 +3,7 @@ package lists_test
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"testing"
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -52,6 +53,26 @@ func TestNilUnseen(t *testing.T) {
 			if s := local(f, "s"); s != nil && lists.NilUnseen(f, s) != want {
 				t.Errorf("%s: %v", src, !want)
 			}
+		}
+	}
+}
+
+// TestNilUnseenByTests holds that tests of the package count, which are not loaded.
+func TestNilUnseenByTests(t *testing.T) {
+	const src = "package a\ntype T struct { nodes []int }\nfunc listed() []int { var s []int; return s }\nfunc kept() *T { var s []int; return &T{nodes: s} }\n"
+	for test, want := range map[string][]string{
+		"package a":                             {"listed", "kept"},
+		"package a\nvar none = listed() == nil": {"kept"},
+		"package a\nfunc see(t *T) { if !reflect.DeepEqual(t, &T{}) { panic(t) } }": {"listed"},
+	} {
+		var got []string
+		for _, f := range codetest.Funcs(t, src, map[string]string{"a_test.go": test}) {
+			if lists.NilUnseen(f, local(f, "s")) {
+				got = append(got, f.Decl.Name.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: nobody sees it of %v, want %v", test, got, want)
 		}
 	}
 }
