@@ -76,10 +76,19 @@ func writesFormatted(f *code.Func, format *ast.CallExpr) *ast.CallExpr {
 	if !ok || f.Calls(call, "(*bytes.Buffer).WriteString", "(*strings.Builder).WriteString", "(*bufio.Writer).WriteString") == nil || len(call.Args) != 1 || call.Args[0] != ast.Expr(format) {
 		return nil
 	}
-	if writerOf(f, call) == "" {
+	if writerOf(f, call) == "" || isLater(f, call) {
 		return nil
 	}
 	return call
+}
+
+// isLater reports whether a call is one of a defer or go statement, which evaluates its arguments before: what is formatted then may change until it is.
+func isLater(f *code.Func, call *ast.CallExpr) bool {
+	switch f.Parent(call).(type) {
+	case *ast.DeferStmt, *ast.GoStmt:
+		return true
+	}
+	return false
 }
 
 // writerOf returns a pointer to the buffer that a call of WriteString writes to, as an expression; "" where it is not one that can be taken at any

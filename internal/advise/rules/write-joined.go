@@ -106,10 +106,13 @@ func joinedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) {
 	}
 	if len(f.Fixes) == 0 && format != nil && len(format.Args) > 0 {
 		f.Advice = "let fmt write it, which saves a string"
-		f.Fixes = p.Fix(report.Mechanical, "let fmt write it", edit.New(call.Pos(), format.Args[0].Pos(),
-			fmt.Sprintf("%s.F%s(%s, ", p.Src(format.Fun.(*ast.SelectorExpr).X), text.LowerFirst(p.Callee(format).Name()[1:]), writer(p.Func, w))),
-
-			edit.New(format.End(), call.End(), ""))
+		if isLater(p.Func, call) {
+			f.NoFix = missing.EvaluatedLater.Of()
+		} else {
+			f.Fixes = p.Fix(report.Mechanical, "let fmt write it", edit.New(call.Pos(), format.Args[0].Pos(),
+				fmt.Sprintf("%s.F%s(%s, ", p.Src(format.Fun.(*ast.SelectorExpr).X), text.LowerFirst(p.Callee(format).Name()[1:]), writer(p.Func, w))),
+				edit.New(format.End(), call.End(), ""))
+		}
 	}
 	p.Report(call, c, f)
 }
@@ -162,6 +165,10 @@ func convertedWrite(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr, convers
 // writtenString is a fix that writes a string without a copy of its bytes, where the writer can.
 func writtenString(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) []report.Fix {
 	if obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(w), true, p.Pkg.Types, "WriteString"); obj != nil {
+		fn, ok := obj.(*types.Func)
+		if write := p.Callee(call); !ok || !types.IsInterface(p.TypeOf(w)) && !sameReceiver(fn, write) {
+			return p.No(missing.NoWriteString, p.Src(w)) // what it writes goes another way
+		}
 		return p.Fix(report.Mechanical, "write the string", edit.New(call.Pos(), call.End(), fmt.Sprintf("%s.WriteString(%s)", p.Src(w), p.Src(arg))))
 	}
 	if t := p.TypeOf(w); !types.IsInterface(t) || isHash(t) {
@@ -169,6 +176,22 @@ func writtenString(p *advise.Pass, call *ast.CallExpr, w, arg ast.Expr) []report
 	}
 	p.Need("io")
 	return p.Fix(report.Mechanical, "let io.WriteString ask the writer", edit.New(call.Pos(), call.End(), fmt.Sprintf("io.WriteString(%s, %s)", writer(p.Func, w), p.Src(arg))))
+}
+
+// sameReceiver reports whether two functions are methods of one type.
+func sameReceiver(a, b *types.Func) bool {
+	return a.Signature().Recv() != nil && b.Signature().Recv() != nil && named(a.Signature().Recv().Type()) == named(b.Signature().Recv().Type())
+}
+
+// named returns the name of the type of a receiver.
+func named(t types.Type) *types.TypeName {
+	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj()
+	}
+	return nil
 }
 
 // isHash reports whether a type is an interface of hashes. Of what has it in the standard library, only maphash has a WriteString; with all
@@ -257,7 +280,7 @@ func appended(p *advise.Pass, call *ast.CallExpr, w ast.Expr, list []text.Piece,
 	}
 	buf := p.NewLocal("buf")
 	write := fmt.Sprintf("%s.Write(%s)", p.Src(w), buf)
-	if has(p.Func, w, "AvailableBuffer") && flow.Quiet(p.Func, call) && lacksFreePart(p.Func, w).Fact == "" {
+	if hasFreePart(p.Func, w) && flow.Quiet(p.Func, call) && lacksFreePart(p.Func, w).Fact == "" {
 		lines, _ := appends(p, list, buf, buf)
 		return p.Fix(report.Mechanical, "append to the free part of the buffer that is written to",
 			edit.Before(st, fmt.Sprintf("%s := %s.AvailableBuffer()\n%s\n", buf, p.Src(w), strings.Join(lines, "\n"))), edit.Replace(call, write))
@@ -378,6 +401,21 @@ func has(f *code.Func, e ast.Expr, method string) bool {
 	obj, _, _ := types.LookupFieldOrMethod(f.TypeOf(e), true, f.Pkg.Types, method)
 	_, ok := obj.(*types.Func)
 	return ok
+}
+
+// hasFreePart reports whether a writer gives out the free part of its own buffer, to which its Write then has nothing to copy. A Write of an outer type
+// may write something else there before.
+func hasFreePart(f *code.Func, w ast.Expr) bool {
+	var methods []*types.Func
+	for _, name := range []string{"AvailableBuffer", "Write"} {
+		obj, _, _ := types.LookupFieldOrMethod(f.TypeOf(w), true, f.Pkg.Types, name)
+		fn, ok := obj.(*types.Func)
+		if !ok {
+			return false
+		}
+		methods = append(methods, fn)
+	}
+	return sameReceiver(methods[0], methods[1])
 }
 
 // firstIn reports whether a call is the first thing that a statement does, so that what comes before the statement comes before

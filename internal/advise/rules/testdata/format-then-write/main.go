@@ -96,6 +96,9 @@ func (l *linked) printf(format string, args ...any) {
 }
 
 func main() {
+	var late buffer
+	deferred(&late, "%v %v\n", "late")
+	fmt.Print(late.String())
 	p := &pages{page: new(bytes.Buffer)}
 	p.begin("page %d")
 	fmt.Println(p.page.String())
@@ -115,4 +118,13 @@ func main() {
 	translated(w, map[string]string{"hello": "hallo %s\n"}, []string{"a", "b"})
 	w.Flush()
 	fmt.Println(once("%d", 1), many("<%s>", []string{"x", "y"}))
+}
+
+// A text that is formatted now shows what there is now.
+func deferred(b *buffer, format string, list ...any) {
+	n := []int{1}
+	list = append(list, n)
+	defer b.Buffer.WriteString(fmt.Sprintf(format, list...)) // cost: fmt.Sprintf runtime.slicebytetostring runtime.mallocgc
+	n[0] = 2
+	b.WriteByte('<')
 }

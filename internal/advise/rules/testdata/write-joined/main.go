@@ -150,6 +150,10 @@ func good(w io.Writer, b []byte) {
 }
 
 func main() {
+	late(os.Stdout)
+	var u upper
+	loud(&u, "loud")
+	fmt.Println(u.String())
 	w := os.Stdout
 	sum(w, "x", 1)
 	sprintf(w, `say "é"`, 1500*time.Millisecond)
@@ -181,4 +185,21 @@ func main() {
 	oneNumber(w, 3)
 	twoNumbers(w, 4, 5)
 	good(w, nil)
+}
+
+// What is formatted now shows what there is now.
+func late(w io.Writer) {
+	p := &struct{ n int }{1}
+	defer w.Write([]byte(fmt.Sprintf("%v\n", p))) // cost: fmt.Sprintf fmt.(*pp).doPrintf; want
+	p.n = 2
+}
+
+// An upper writer has only a Write of its own.
+type upper struct{ bytes.Buffer }
+
+func (u *upper) Write(b []byte) (int, error) { return u.Buffer.Write(bytes.ToUpper(b)) }
+
+func loud(w *upper, s string) {
+	w.Write([]byte(s))       // cost: runtime.stringtoslicebyte; want
+	w.Write([]byte(s + "!")) // cost: runtime.stringtoslicebyte; want
 }
