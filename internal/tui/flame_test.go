@@ -101,6 +101,7 @@ func TestFlameKeys(t *testing.T) {
 		{"/nothing<enter>n", "", "all", "nothing matches here"},
 		{"n", "", "all", "/ searches"},
 		{"/js(", "", "all", "no regexp yet: js("},
+		{"/(*T).x|json.Decode<enter>", "", "json.Decode", "/(*T).x|json.Decode  1/1  420, 42.00% of all matched"}, // a name as Go prints it
 		{"/json<esc>", "", "all", "? keys"},
 		{"/json<enter><esc>", "", "json.Decode", "? keys"},
 		{"/<backspace>j", "", "main.main", ""},

@@ -29,11 +29,14 @@ func (u *Flame) typeSearch(k key) {
 	}
 }
 
+// pattern returns the regexp for what somebody searches.
+func pattern(text string) string { return query.Pattern(query.SmartCase(text)) }
+
 // searchFor marks the frames that match.
 func (u *Flame) searchFor(text string) {
 	u.search, u.rx, u.matched = text, nil, ""
 	if text != "" {
-		rx, err := regexp.Compile(query.SmartCase(text))
+		rx, err := regexp.Compile(pattern(text))
 		if err != nil {
 			u.message = "no regexp yet: " + text
 		}
@@ -71,7 +74,7 @@ func (u *Flame) total() {
 		return
 	}
 	q := u.query
-	q.Arg = query.SmartCase(u.search)
+	q.Arg = pattern(u.search)
 	s, err := u.find(q)
 	if err != nil {
 		u.message = err.Error()

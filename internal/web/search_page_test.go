@@ -26,18 +26,22 @@ func TestSmartCase(t *testing.T) {
 	}
 	ctx, stop := chromedp.NewContext(browserCtx)
 	defer stop()
-	typed := []string{"", "mallocgc", "mallocGC", `\S+\.\W`, `\\Sort`, `\p{Lu}x`, `\PLx`, "(?P<Name>x)", "(?P<name>X)", "(?s:A)", "[A-Z]", "straße", "Ünder", `x\`}
+	typed := []string{"", "mallocgc", "mallocGC", `\S+\.\W`, `\\Sort`, `\p{Lu}x`, `\PLx`, "(?P<Name>x)", "(?P<name>X)", "(?s:A)", "[A-Z]", "straße", "Ünder", `x\`,
+		"(*Parser).Parse", "^codec.(*Decoder).Decode$", "(*Set[...]).Put", "(*Set[go.shape.string,go.shape.int]).Put", "main.Map[...]", "[...][...]", `a\[...]`, "(*A).F|(*B).G",
+		`\(\*Parser\).Parse`, `\(*T\)`, `[(*]`, `Map\[...\]`, "(*Dec", "(*", "*a", "(*)", "(*T)(", "(*A).f|*[...]", "(*T).(x|y)$"}
 	list, err := json.Marshal(typed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](fmt.Sprintf(`(() => { %s; return %s.map(search.smartCase); })()`, script, list)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, text := range typed {
-		if want := query.SmartCase(text); got[i] != want {
-			t.Errorf("smartCase(%q) is %q, and %q elsewhere", text, got[i], want)
+	for name, here := range map[string]func(string) string{"smartCase": query.SmartCase, "pattern": query.Pattern} {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](fmt.Sprintf(`(() => { %s; return %s.map(search.%s); })()`, script, list, name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range typed {
+			if want := here(text); got[i] != want {
+				t.Errorf("%s(%q) is %q, and %q elsewhere", name, text, got[i], want)
+			}
 		}
 	}
 }

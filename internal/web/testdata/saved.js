@@ -171,9 +171,28 @@ var saved = (() => {
   }
 
   // src/search.ts
+  var goName = /\\.|\[\.\.\.\]|\(\*[^()*\\]+\)/gs;
+  var typeArgs = "\\[.*\\]";
+  function valid(text) {
+    try {
+      return Boolean(new RegExp(text));
+    } catch {
+      return false;
+    }
+  }
+  function pattern(text) {
+    if (!text.includes("(*") && !text.includes("[...]")) return text;
+    const isName = !valid(text);
+    const out = text.replace(goName, (part) => {
+      if (part === "[...]") return typeArgs;
+      if (part[0] !== "(" || !isName) return part;
+      return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\[\\.\\.\\.\\]", typeArgs);
+    });
+    return valid(out) ? out : text;
+  }
   function regexp(text) {
     const flags = /^\(\?([is]+)\)/.exec(text);
-    return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
+    return flags ? new RegExp(pattern(text.slice(flags[0].length)), flags[1]) : new RegExp(pattern(text));
   }
 
   // src/saved.ts

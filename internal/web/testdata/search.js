@@ -23,6 +23,7 @@ var search = (() => {
   __export(search_exports, {
     filterOf: () => filterOf,
     matcher: () => matcher,
+    pattern: () => pattern,
     regexp: () => regexp,
     searchRule: () => searchRule,
     searched: () => searched,
@@ -33,9 +34,28 @@ var search = (() => {
   function smartCase(q) {
     return /[\p{Lu}\p{Lt}]/u.test(q.replace(noText, "")) ? q : "(?i)" + q;
   }
+  var goName = /\\.|\[\.\.\.\]|\(\*[^()*\\]+\)/gs;
+  var typeArgs = "\\[.*\\]";
+  function valid(text) {
+    try {
+      return Boolean(new RegExp(text));
+    } catch {
+      return false;
+    }
+  }
+  function pattern(text) {
+    if (!text.includes("(*") && !text.includes("[...]")) return text;
+    const isName = !valid(text);
+    const out = text.replace(goName, (part) => {
+      if (part === "[...]") return typeArgs;
+      if (part[0] !== "(" || !isName) return part;
+      return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\[\\.\\.\\.\\]", typeArgs);
+    });
+    return valid(out) ? out : text;
+  }
   function regexp(text) {
     const flags = /^\(\?([is]+)\)/.exec(text);
-    return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
+    return flags ? new RegExp(pattern(text.slice(flags[0].length)), flags[1]) : new RegExp(pattern(text));
   }
   function searched(q) {
     try {

@@ -12,10 +12,34 @@ export function smartCase(q: string): string {
   return /[\p{Lu}\p{Lt}]/u.test(q.replace(noText, "")) ? q : "(?i)" + q;
 }
 
+// goName matches the parts of Go names that regular expressions read differently, and escapes, to skip them.
+const goName = /\\.|\[\.\.\.\]|\(\*[^()*\\]+\)/gs;
+const typeArgs = "\\[.*\\]";
+
+function valid(text: string): boolean {
+  try {
+    return Boolean(new RegExp(text));
+  } catch {
+    return false;
+  }
+}
+
+/** pattern returns the regular expression for one, or for the name of a function as Go prints it, as query.Pattern does; TestSmartCase asks both. */
+export function pattern(text: string): string {
+  if (!text.includes("(*") && !text.includes("[...]")) return text;
+  const isName = !valid(text);
+  const out = text.replace(goName, (part) => {
+    if (part === "[...]") return typeArgs;
+    if (part[0] !== "(" || !isName) return part;
+    return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\[\\.\\.\\.\\]", typeArgs);
+  });
+  return valid(out) ? out : text;
+}
+
 /** regexp reads what hone takes as a regular expression. */
 export function regexp(text: string): RegExp {
   const flags = /^\(\?([is]+)\)/.exec(text);
-  return flags ? new RegExp(text.slice(flags[0].length), flags[1]) : new RegExp(text);
+  return flags ? new RegExp(pattern(text.slice(flags[0].length)), flags[1]) : new RegExp(pattern(text));
 }
 
 /** searched returns the regular expression of a search, or nothing where it is none. */
