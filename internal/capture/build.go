@@ -297,7 +297,7 @@ func (b *Build) target(ctx context.Context, cmd gocmd.Command) (*target, error) 
 	}
 	t := found[0]
 	if t.Error != nil && t.Name == "" {
-		return nil, &gocmd.Error{Doing: "looking for " + named, Output: t.Error.Err}
+		return nil, &gocmd.Error{Doing: "looking for " + named, Output: cmd.Shown(t.Error.Err)}
 	}
 	t.files = strings.HasSuffix(b.Targets[0], ".go")
 	t.clause = t.Name

@@ -25,6 +25,8 @@ type Command struct {
 	Dir  string   // "" is the current folder
 	Env  []string // nil is that of this process
 	Tool string   // the go command; "" is go
+
+	link, root string // the installation by another name, if there is one: see Replaceable
 }
 
 // Is reports whether a program is the go command, of whatever version.
@@ -68,6 +70,14 @@ func Interrupted(cmd *exec.Cmd) {
 	}
 }
 
+// Shown returns what the go command said with the usual name of its installation, in place of the one that Replaceable gave it for a while.
+func (c Command) Shown(text string) string {
+	if c.link == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, c.link, c.root)
+}
+
 // Run runs the go command and returns what it prints. When it fails, the error is an Error.
 func (c Command) Run(ctx context.Context, args ...string) ([]byte, error) {
 	stdout, _, err := c.run(ctx, args)
@@ -98,7 +108,7 @@ func (c Command) run(ctx context.Context, args []string) (out, said []byte, err 
 		if homeless := Homeless(c.Dir, stderr.String()); homeless != nil {
 			return nil, nil, homeless
 		}
-		return nil, nil, &Error{"go " + strings.Join(args, " "), cmp.Or(stderr.String(), exit.Error())}
+		return nil, nil, &Error{"go " + strings.Join(args, " "), cmp.Or(c.Shown(stderr.String()), exit.Error())}
 	}
 	return stdout.Bytes(), stderr.Bytes(), err
 }
@@ -142,6 +152,7 @@ func (c Command) Replaceable(about About, work string) (Command, About, error) {
 	if err := os.Symlink(about.GOROOT, link); err != nil {
 		return c, about, fmt.Errorf("%s is a toolchain in the module cache, where no file may be replaced, and hone cannot link to it: %w; install Go itself, or set GOTOOLCHAIN=local", about.GOVERSION, err)
 	}
+	c.link, c.root = link, about.GOROOT
 	c.Env = append(env, "GOROOT="+link, "GOTOOLCHAIN=local")
 	c.Tool = filepath.Join(link, "bin", "go")
 	about.GOROOT = link

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 // Without a home, the go command has no module cache. It then takes every file for one in it, of which none may be replaced.
@@ -33,5 +35,17 @@ func TestReplaceableWithoutModuleCache(t *testing.T) {
 	}
 	if _, err := c.Run(t.Context(), "list", "-overlay", overlay, "errors"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What the go command says about an installation that is linked to does not name the link.
+func TestShown(t *testing.T) {
+	root, work := filepath.Join(t.TempDir(), "mod", "go1.99.0"), t.TempDir()
+	c, about, err := Command{Env: []string{}}.Replaceable(About{GOROOT: root, GOMODCACHE: filepath.Dir(root)}, work)
+	if err != nil {
+		testrun.Unable(t, "%v", err) // links need a right on Windows
+	}
+	if got, want := c.Shown("not in "+about.GOROOT+"/src"), "not in "+root+"/src"; got != want || about.GOROOT == root {
+		t.Errorf("%q is shown, want %q", got, want)
 	}
 }
