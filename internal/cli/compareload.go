@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-perf/hone/internal/duel/server"
+	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/load"
 	"github.com/hone-perf/hone/internal/open"
 	"github.com/hone-perf/hone/internal/recording"
@@ -25,7 +26,7 @@ func compareLoadRuns(ctx context.Context, sys *System, out output, f *compareFla
 		rec, _, err := openPart(ctx, sys, view.LoadRun, ref)
 		var none *open.NoPartError
 		if errors.As(err, &none) {
-			return withHint(fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), "hone compare takes two load runs, or one recording that hone compare made")
+			return withHint(fmt.Errorf("%s: %w", ref, loadview.ErrNoLoad), hint.Ask("diff", old, new), " compares profiles; hone compare takes two load runs, or one recording that hone compare made")
 		}
 		if err != nil {
 			return err

@@ -105,6 +105,15 @@ var wantOf = map[string]string{
 	"duration": "a time such as 90s, 2m or 500ms", "bool": "true or false",
 }
 
+// meantFlags are flags by what people call them elsewhere.
+var meantFlags = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"port": "listen", "p": "listen", "http": "listen", "addr": "listen", "address": "listen", "bind": "listen",
+		"top": "limit", "nodecount": "limit", "n": "limit", "max": "limit", "sample_index": "metric", "type": "metric", "filter": "focus", "exclude": "ignore",
+		"out": "output", "file": "output", "src": "source", "source_path": "source", "threshold": "min",
+	}
+})
+
 // nearestFlag returns the spelling of the flag of cmd that is most like name, or "". For an old name it returns both names.
 func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) string {
 	spelled := make(map[string]string)
@@ -143,6 +152,9 @@ func nearestFlag(cmd *cobra.Command, name string, goFlags ...map[string]bool) st
 				return spelled[n]
 			}
 		}
+	}
+	if as := meantFlags()[name]; spelled[as] != "" {
+		return spelled[as]
 	}
 	const few = 3 // letters are enough to abbreviate a name
 	for _, n := range names {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,6 +125,45 @@ func TestGoFlags(t *testing.T) {
 		own, build, test := splitGoFlags(cmd, strings.Fields(tt.args))
 		if got := [3]string{strings.Join(own, " "), strings.Join(build, " "), strings.Join(test, " ")}; got != [3]string{tt.own, tt.build, tt.test} {
 			t.Errorf("%s: got %q; want %q, %q and %q", tt.args, got, tt.own, tt.build, tt.test)
+		}
+	}
+}
+
+// TestMeant holds that what people call commands and flags elsewhere is nothing that hone has, and leads to what it has.
+func TestMeant(t *testing.T) {
+	t.Chdir(t.TempDir())
+	all := allCommands()
+	flags := map[string]bool{}
+	for _, cmd := range maps.Clone(all) {
+		for _, a := range cmd.Aliases {
+			all[a] = cmd
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+	}
+	for word, as := range meant() {
+		verb, args, _ := strings.Cut(as, " ")
+		cmd := all[verb]
+		if all[word] != nil || cmd == nil {
+			t.Errorf("%s is to mean %s", word, as)
+			continue
+		}
+		for _, a := range strings.Fields(args) {
+			if name, ok := strings.CutPrefix(a, "--"); ok && cmd.Flag(name) == nil {
+				t.Errorf("%s is to mean %s, which has no flag %s", word, as, a)
+			}
+		}
+		if _, _, errs := run(t, word, "x"); !strings.Contains(errs, "did you mean hone "+as+"?") {
+			t.Errorf("hone %s x: %s", word, errs)
+		}
+	}
+	for name, as := range meantFlags() {
+		if !flags[as] {
+			t.Errorf("--%s is to mean --%s, which no command has", name, as)
+		}
+	}
+	for line, want := range map[string]string{"web --port 80 x": "--listen", "web -p 80 x": "--listen", "top -nodecount=3 x": "--limit", "top10 x": "hone top --limit 10", "top 20 x": "--limit 20"} {
+		if _, _, errs := run(t, strings.Fields(line)...); !strings.Contains(errs, want) {
+			t.Errorf("hone %s: %s", line, errs)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -345,8 +346,28 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// nearestCommand returns the command whose name is most like word, or "".
+// meant are commands by what people call them elsewhere.
+var meant = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"run": "record", "profile": "record", "start": "record", "watch": "record --when",
+		"test": "record go test", "benchmark": "bench", "gobench": "bench",
+		"cpu": "top", "hot": "top", "report": "top", "heap": "top --metric heap", "allocs": "top --metric alloc_space", "mutex": "top --metric mutex", "block": "top --metric block",
+		"memory": "mem", "leak": "holders", "leaks": "holders", "retained": "holders", "viewcore": "holders", "escape": "why-alloc", "escapes": "why-alloc",
+		"callees": "sandwich", "callgraph": "graph", "svg": "graph -o graph.svg", "png": "graph -o graph.png",
+		"ui": "web", "http": "web", "view": "web", "show": "web", "open": "web", "browser": "web",
+		"analyze": "advise", "analyse": "advise", "check": "advise", "lint": "advise", "optimize": "fix", "optimise": "fix", "verify": "prove",
+		"wrk": "load", "hey": "load", "stress": "load", "collect": "serve", "agent": "serve", "server": "serve", "annotate": "list",
+	}
+})
+
+// nearestCommand returns the command that word probably means, or "". whose name is most like word, or "".
 func nearestCommand(root *cobra.Command, word string) string {
+	if as := meant()[strings.ToLower(word)]; as != "" {
+		return as
+	}
+	if n, ok := strings.CutPrefix(word, "top"); ok && strings.Trim(n, "0123456789") == "" && n != "" {
+		return "top --limit " + n // as in pprof
+	}
 	var names []string
 	for _, c := range root.Commands() {
 		names = append(append(names, c.Name()), c.Aliases...)
@@ -357,6 +378,7 @@ func nearestCommand(root *cobra.Command, word string) string {
 func unknownCommand(root *cobra.Command, word string) error {
 	hint := "hone --help lists the commands"
 	if near := nearestCommand(root, word); near != "" {
+		near, _, _ = strings.Cut(near, " ")
 		hint = "did you mean " + near + "? " + hint
 	}
 	return usagef(hint, "there is no command %q", word)

@@ -179,6 +179,8 @@ func openHints(err error) error {
 		return usagef("", "%w", err)
 	case errors.As(err, &noFile) && isHost(noFile.Ref):
 		return withHint(err, "the address of a server has its port, such as "+noFile.Ref+":6060")
+	case errors.As(err, &noFile) && strings.Trim(noFile.Ref, "0123456789") == "":
+		return withHint(err, hint.Option{Name: "limit", Value: noFile.Ref}, " sets how many rows are shown")
 	case errors.As(err, &noFile) && noFile.Near != "":
 		return withHint(err, "did you mean "+noFile.Near+"?")
 	case errors.As(err, &asked) && !strings.HasPrefix(asked.URL, "http://") && !strings.HasPrefix(asked.URL, "https://"):
