@@ -126,7 +126,7 @@ func (f *loadFlags) program(sys *System, opt *capture.Options, args []string) er
 	if len(targets) == 1 {
 		targets = []string{f.record}
 	}
-	if err := isSourceOf(targets); err != nil {
+	if err := isSourceOf(targets, false); err != nil {
 		return err
 	}
 	opt.Build = &capture.Build{Targets: targets, Dir: sys.Dir, Trace: f.trace, Flight: f.flight > 0, Latency: capture.WatchesLatency(f.when.list)}

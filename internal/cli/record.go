@@ -223,7 +223,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		}
 		return fetchRecord(cmd, sys, f, opt, capture.Server{Target: targets[0], Ask: *ask})
 	}
-	err := isSourceOf(targets)
+	err := isSourceOf(targets, f.test)
 	if err != nil {
 		return err
 	}
@@ -434,8 +434,8 @@ func isServer(s string) bool {
 	return err == nil && port != "" && strings.Trim(port, "0123456789") == ""
 }
 
-// isSourceOf returns an error if targets are clearly not one package, or Go files of one.
-func isSourceOf(targets []string) error {
+// isSourceOf returns an error if targets are clearly not one package, or Go files of one. test tells that its tests are to be recorded.
+func isSourceOf(targets []string, test bool) error {
 	files := 0
 	for _, t := range targets {
 		if strings.HasSuffix(t, ".go") {
@@ -451,7 +451,10 @@ func isSourceOf(targets []string) error {
 	}
 	if files != 0 && files != len(targets) || files == 0 && len(targets) > 1 {
 		hint := "arguments of the program come after --: " + recordLine(slices.Insert(slices.Clone(targets), 1, "--"))
-		if isCommand(targets[0]) {
+		switch {
+		case test:
+			hint = "for example: " + recordLine([]string{"--test", targets[0]}) + "; hone bench runs the benchmarks of several packages"
+		case isCommand(targets[0]):
 			hint = commandHint(slices.Insert(slices.Clone(targets), 0, "--"))
 		}
 		return usagef(hint,
