@@ -137,19 +137,30 @@ func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels 
 	if noMemory(was.inuse, process.Limit) {
 		kind, process.Likely = event.Killed, true
 	}
-	// A client may have sent the event already.
-	if told := w.sameProcess(tenant, service, process.Instance, was.start.Add(-overlap), is.start.Add(time.Second)); told != nil && told.ID != was.event {
-		is.event, is.restarted = told.ID, is.start
-		return w.opt.Events.Update(tenant, told.ID, func(e *event.Event) {
+	id := restartID(tenant, service, labels, is.start)
+	// A client may have sent the event already, or it is of an earlier server, whose profiles this one reads again.
+	known := w.sameProcess(tenant, service, process.Instance, was.start.Add(-overlap), is.start.Add(time.Second))
+	if known == nil && was.event != "" {
+		known = w.opt.Events.Get(tenant, was.event)
+	}
+	switch {
+	case known != nil && !known.Ended.IsZero() && !is.start.After(known.Ended): // it was counted
+		is.event, is.restarted = known.ID, is.start
+		return nil
+	case known != nil && known.ID != was.event && !seenBefore(known, labels, is.start):
+		is.event, is.restarted = known.ID, is.start
+		return w.opt.Events.Update(tenant, known.ID, func(e *event.Event) {
 			if e.Process != nil {
 				p := *e.Process
 				p.Memory, p.Limit = process.Memory, process.Limit
 				e.Process = &p
 			}
 		})
+	case known != nil && known.ID != was.event:
+		was.event, was.restarted = known.ID, later(known.Time, known.Ended)
 	}
 	if was.event != "" && is.start.Sub(was.restarted) <= sameEvent {
-		is.restarted = is.start
+		is.event, is.restarted = was.event, is.start
 		return w.opt.Events.Update(tenant, was.event, func(e *event.Event) {
 			if e.Process == nil {
 				return
@@ -170,12 +181,22 @@ func (w *Watcher) restarted(ctx context.Context, tenant, service string, labels 
 		is.shared = true
 		return nil
 	}
-	id := idOf("restart", tenant, service, labels.String(), is.start.UTC().Format(time.RFC3339Nano))
 	is.event, is.restarted = id, is.start
 	if w.opt.Events.Get(tenant, id) != nil || !w.today.more(keyOf("restarts", tenant), now, mostDaily) {
 		return nil
 	}
 	return w.note(ctx, event.Event{ID: id, Tenant: tenant, Kind: kind, Service: service, Labels: labels, Time: is.start, Noticed: now, Process: process})
+}
+
+// restartID returns the ID of the event of a restart that is seen in profiles.
+func restartID(tenant, service string, labels store.Labels, at time.Time) string {
+	return idOf("restart", tenant, service, labels.String(), at.UTC().Format(time.RFC3339Nano))
+}
+
+// seenBefore reports whether an event was made from profiles before a time, so that a restart at that time is another one. The time of an event
+// that a client sent says less: it is by another clock, and profiles come later.
+func seenBefore(e *event.Event, labels store.Labels, at time.Time) bool {
+	return e.Time.Before(at) && e.ID == restartID(e.Tenant, e.Service, labels, e.Time)
 }
 
 // sharedBy notes that several processes seem to send profiles with the same labels. What was noted as a restart was none.

@@ -342,13 +342,17 @@ func TestRestarts(t *testing.T) {
 	if got := b.events(); !strings.Contains(got, "b of api was restarted 2 times") || strings.Count(got, "\n") != 2 {
 		t.Errorf("events:\n%s", got)
 	}
-	// A server that looks again finds nothing new.
-	again := New(nil, b.opt)
-	if err := again.restarts(context.Background(), b.now); err != nil {
-		t.Fatal(err)
-	}
-	if got := b.events(); strings.Count(got, "\n") != 2 {
-		t.Errorf("events:\n%s", got)
+	// A server that looks again finds nothing new, wherever it begins.
+	seen := b.events()
+	var again *Watcher
+	for later := range 10 {
+		again = New(nil, b.opt)
+		if err := again.restarts(context.Background(), b.now.Add(time.Duration(later)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.events(); got != seen {
+			t.Fatalf("a server that began %d minutes later has the events:\n%s\nwant:\n%s", later, got, seen)
+		}
 	}
 	// Somebody who knows says so.
 	told, err := again.Told(context.Background(), "t", event.Event{Kind: event.Killed, Service: "api", Labels: store.Labels{{Name: "instance", Value: "a"}}, Time: b.now})
@@ -361,6 +365,63 @@ func TestRestarts(t *testing.T) {
 	}
 	if pins, _ := b.store.Pins(context.Background(), "t"); len(pins) != 0 {
 		t.Errorf("old pins: %v", pins)
+	}
+}
+
+// A restart that a server sees and the next one reads again is one; one that happens in between is another.
+func TestRestartsOfServers(t *testing.T) {
+	for _, instance := range []string{"a", ""} {
+		b := newBench(t, "", Options{})
+		allocated, rounds := int64(1000), int64(0)
+		round := func(restarted bool) {
+			t.Helper()
+			if allocated += 1000; restarted {
+				allocated /= 4
+			}
+			rounds++
+			b.add("heap", map[string]string{"instance": instance}, map[string][]int64{"main.f": heap(allocated, 1<<20+rounds)})
+			if err := b.restarts(context.Background(), b.now); err != nil {
+				t.Fatal(err)
+			}
+			b.now = b.now.Add(time.Minute)
+		}
+		server := func() { b.Watcher = New(nil, b.opt) }
+		want := func(times int, round int64) { // of the last profile before the last restart
+			t.Helper()
+			list, _ := b.opt.Events.List(event.Filter{Tenant: "t"})
+			if len(list) != 1 || max(1, list[0].Process.Times) != times || list[0].Process.Memory != 1<<20+round {
+				t.Errorf("instance %q, after %d rounds: %s\nwant %d times, and the memory of round %d", instance, rounds, b.events(), times, round)
+			}
+		}
+		round(false)
+		round(true)
+		want(1, 1)
+		server()
+		round(false)
+		want(1, 1)
+		round(true)
+		want(2, 3)
+		for range 3 {
+			server()
+			round(false)
+			want(2, 3)
+		}
+		server()
+		round(true) // while no server looked
+		want(3, 7)
+		server()
+		round(false)
+		want(3, 7)
+		if instance == "" {
+			continue // hone does not know then which process it is
+		}
+		// What a server reads again may begin after the last restart that was counted.
+		b.now = b.now.Add(2 * time.Minute)
+		round(false)
+		b.now = b.now.Add(7 * time.Minute)
+		server()
+		round(true)
+		want(4, rounds-1)
 	}
 }
 
