@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
-// A SumStore is a Store in which sums of hours and days take the place of old profiles. A sum has the time of the first profile in it, and only the labels of
-// their series.
+// A SumStore is a Store in which sums of hours and days take the place of old profiles. A sum has only the labels of the series of its profiles. A
+// question about a part of the hour or day of a sum gets all of it, if its first profile is from before the end of the part. Only where most of the part is
+// pinned does it get the pinned profiles alone; see MostPinned.
 type SumStore interface {
 	Store
 
@@ -37,6 +39,21 @@ func (s *Sums) String() string {
 		what, is = "the sum of the hour", "is"
 	}
 	return fmt.Sprintf("%s from %s to %s %s what is left of this time, since single profiles and their labels are kept for %s", what, s.From.Format(moment), s.To.Format(moment), is, age(s.Kept))
+}
+
+// MostPinned reports whether pins keep, of what q selects of a series, the profiles of at least half of a time, in nanoseconds. They are a better answer
+// about that time than the sum of an hour or day with all other profiles.
+func MostPinned(pins []Pin, q *Query, service, kind string, series Labels, from, to int64) bool {
+	return slices.ContainsFunc(pins, func(p Pin) bool {
+		for _, m := range p.Query.Selector {
+			asked := slices.ContainsFunc(q.Selector, func(own Matcher) bool { return own.String() == m.String() })
+			if !asked && !(Selector{m}).Match(service, series, nil) {
+				return false
+			}
+		}
+		first, last := max(from, p.Query.From.UnixNano()), min(to, p.Query.To.UnixNano())
+		return (p.Query.Kind == "" || p.Query.Kind == kind) && last-first >= (to-from)/2
+	})
 }
 
 // age returns a time as ParseAge parses it.

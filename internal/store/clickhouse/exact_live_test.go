@@ -361,6 +361,21 @@ func TestServerKilled(t *testing.T) {
 	exactly(t, s, all, now)
 }
 
+// TestSums asks about parts of hours and days whose samples have expired.
+func TestSums(t *testing.T) {
+	expire := []string{"samples", "samples_hour"}
+	storetest.Sums(t, func(t *testing.T, now func() time.Time) store.SumStore {
+		s := openAt(t, anyServer(t).address, newDatabase(), now)
+		s.layout.Keep, s.layout.Hours, s.layout.Days = 24*time.Hour, 10*24*time.Hour, 100*24*time.Hour
+		return s
+	}, func(t *testing.T, s store.SumStore) {
+		if err := s.(*Store).db.exec(t.Context(), "TRUNCATE TABLE "+s.(*Store).table(expire[0])); err != nil {
+			t.Fatal(err)
+		}
+		expire = expire[1:]
+	})
+}
+
 // TestExpired asks for what is left when samples of single profiles have expired.
 func TestExpired(t *testing.T) {
 	f, _ := fleet()

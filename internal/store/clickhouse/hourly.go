@@ -31,7 +31,8 @@ func (s *Store) fromSums(ctx context.Context, q *store.Query, p *part, rows []*r
 		table, column string
 		seconds       int64
 	}{{"samples_day", "day", 24 * hour}, {"samples_hour", "hour", hour}} {
-		if len(rows) < s.sumsFrom {
+		// The samples of a few profiles are found sooner than their sums, if they are there.
+		if len(rows) == 0 || len(rows) < s.sumsFrom && s.stepAt(time.Unix(0, rows[0].start)) == 0 {
 			break
 		}
 		var err error

@@ -100,7 +100,7 @@ func (p *part) addHeader(h profile.Header) {
 
 // Merge implements store.Store.
 func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error) {
-	rows, err := s.rows(ctx, &q)
+	rows, within, err := s.rowsToMerge(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Store) Merge(ctx context.Context, q store.Query) (*store.Merged, error)
 	out.Streams = len(samples)
 	var levels store.Weights
 	if q.Fold == store.Natural && hasLevels(held[0].kind, held[0].types) {
-		levels = store.Weigh(samples, int64(q.To.Sub(q.From)))
+		levels = store.Weigh(samples, int64(within))
 		n := 0
 		for i, s := range samples {
 			for j := range s {

@@ -192,7 +192,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 		}
 		var last *slot
 		for j, f := range list {
-			at := floorDiv(f.start, int64(step))
+			at := floorDiv(max(f.start, a.From.UnixNano()), int64(step)) // sums may begin before
 			sl := l.slots[at]
 			if sl == nil {
 				sl = &slot{values: make([]int64, len(l.Types))}

@@ -47,6 +47,18 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// TestSums asks about parts of hours and days that are sums.
+func TestSums(t *testing.T) {
+	storetest.Sums(t, func(t *testing.T, now func() time.Time) store.SumStore {
+		o := testOptions(now)
+		o.Detail, o.Hours, o.Days = day, 10*day, 100*day
+		return open(t, t.TempDir(), o)
+	}, func(t *testing.T, s store.SumStore) {
+		check(t, s.(*Store).Flush())
+		check(t, s.(*Store).Maintain(t.Context()))
+	})
+}
+
 // A pinnedStore is a day of a service, with a pin of one heap profile that is compared with one before.
 type pinnedStore struct {
 	*Store

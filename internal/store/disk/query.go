@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hone-perf/hone/internal/order"
@@ -37,8 +38,9 @@ type answer struct {
 	store.Query
 	parts  []*part
 	damage []error
-	levels store.Weights // see weighLevels
-	within time.Duration // the time that is asked about; 0 is that from From to To
+	levels store.Weights      // see weighLevels
+	pins   func() []store.Pin // of the tenant
+	within time.Duration      // the time that is asked about; 0 is that from From to To
 }
 
 func (a *answer) close() {
@@ -60,7 +62,10 @@ func (s *Store) askBut(ctx context.Context, q store.Query, whole func(p *part, s
 	if from.After(q.From) {
 		from = q.From // it ran over
 	}
-	a := &answer{Query: q}
+	a := &answer{Query: q, pins: sync.OnceValue(func() []store.Pin {
+		pins, _ := s.catalog.pins(q.Tenant, false) // they only say more precisely what is left
+		return pins
+	})}
 	service, one := q.Selector.Only(store.ServiceLabel)
 	if slices.ContainsFunc(q.Selector, func(m store.Matcher) bool { return m.Name != store.ServiceLabel }) {
 		whole = nil // labels of single profiles matter
@@ -93,7 +98,11 @@ func (s *Store) askBut(ctx context.Context, q store.Query, whole func(p *part, s
 			for i := range g.sections {
 				sec := &g.sections[i]
 				p := &part{opened: o, kind: sec.kind, labels: sec.labels, shape: sec.shape, stored: sec, rolled: sec.rolled}
-				if sec.last < from.UnixNano() || sec.first >= q.To.UnixNano() || !a.wants(p) {
+				last := from.UnixNano()
+				if sec.rolled {
+					last = floorDiv(q.From.UnixNano(), g.hour) * g.hour
+				}
+				if sec.last < last || sec.first >= q.To.UnixNano() || !a.wants(p) {
 					continue
 				}
 				if whole != nil && !sec.rolled && g.hour != baselineHour && sec.first >= q.From.UnixNano() && sec.last < q.To.UnixNano() {
@@ -171,7 +180,8 @@ func (a *answer) take(p *part, from time.Time) {
 	fits := map[uint32]bool{}
 	some := false
 	for i, t := range p.about {
-		if t.start < from.UnixNano() || t.start >= a.To.UnixNano() {
+		in := t.start >= a.From.UnixNano() || p.rolled && a.reaches(p, t)
+		if t.start >= a.To.UnixNano() || !in && (p.rolled || t.start < from.UnixNano()) {
 			continue
 		}
 		fit, ok := fits[t.row]
@@ -179,7 +189,7 @@ func (a *answer) take(p *part, from time.Time) {
 			fit = a.Selector.Match(p.Service, p.labels, p.dict.rows[t.row])
 			fits[t.row] = fit
 		}
-		p.in[i] = fit && t.start >= a.From.UnixNano() && t.flags&flagBaseline == 0
+		p.in[i] = fit && in && t.flags&flagBaseline == 0
 		some = some || fit
 	}
 	if some {
@@ -187,6 +197,14 @@ func (a *answer) take(p *part, from time.Time) {
 		return
 	}
 	p.reader.close()
+}
+
+// reaches reports whether a sum that begins before the time of a is of that time, too. It says when it began, but not when its last profile was, so
+// it counts until its hour or day is over: what nobody can tell apart any more is in the answer, rather than gone.
+func (a *answer) reaches(p *part, t *taken) bool {
+	step := p.reader.hour
+	from, to := a.From.UnixNano(), min(a.To.UnixNano(), (floorDiv(t.start, step)+1)*step)
+	return from < to && !store.MostPinned(a.pins(), &a.Query, p.Service, p.kind, p.labels, from, to)
 }
 
 // A found is one profile in an answer.
