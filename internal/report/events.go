@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type Event struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	Time    time.Time         `json:"time"`
 	Ended   time.Time         `json:"ended,omitzero"`
+	State   string            `json:"state,omitempty"` // firing or over, of a rule
 	Cause   string            `json:"cause,omitempty"` // the ID of another event
 	Pin     string            `json:"pin,omitempty"`
 
@@ -58,6 +60,7 @@ type Event struct {
 	Value  float64 `json:"value,omitempty"` // when it began
 	Most   float64 `json:"most,omitempty"`  // the largest later, if it is over
 	Limit  float64 `json:"limit,omitempty"`
+	Gone   bool    `json:"gone,omitempty"`   // it is over because there are no more profiles of the version, process or service
 	Failed string  `json:"failed,omitempty"` // why the notification or the recording failed
 
 	// For a process.
@@ -109,13 +112,26 @@ func (e *Event) Text() string {
 	default:
 		text = e.Kind + " of " + e.Service
 	}
-	if !e.Ended.IsZero() && e.Ended.After(e.Time) {
-		text += ", for " + unit.Time(e.Ended.Sub(e.Time).Round(time.Second))
+	if e.Times < 2 {
+		if d := e.lasted(); d != "" {
+			text += ", for " + d
+		}
+	}
+	if e.Gone {
+		text += ", until " + e.subject() + " was gone"
 	}
 	if e.Failed != "" {
 		text += ": " + e.Failed
 	}
 	return text
+}
+
+// lasted returns how long the event took, if it is over and took some time.
+func (e *Event) lasted() string {
+	if e.Ended.IsZero() || !e.Ended.After(e.Time) {
+		return ""
+	}
+	return unit.Time(e.Ended.Sub(e.Time).Round(time.Second))
 }
 
 func (e *Event) change() string {
@@ -230,13 +246,21 @@ func (e *Event) deploy() string {
 	return text
 }
 
-func (e *Event) rule() string {
-	who, in := e.Service, " in a process"
+// subject returns what a rule measured.
+func (e *Event) subject() string {
 	switch {
 	case e.Instance != "":
-		who, in = e.process(), ""
+		return e.process()
 	case e.Version != "":
-		who = "version " + e.Version + " of " + e.Service
+		return "version " + e.Version + " of " + e.Service
+	}
+	return e.Service
+}
+
+func (e *Event) rule() string {
+	who, in := e.subject(), " in a process"
+	if e.Instance != "" {
+		in = ""
 	}
 	subject, verb, thing := who, "has", e.Metric
 	switch e.Metric {
@@ -309,7 +333,11 @@ func (e *Event) times() string {
 	if e.Times < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" %d times", e.Times)
+	text := fmt.Sprintf(" %d times", e.Times)
+	if d := e.lasted(); d != "" {
+		text += " in " + d
+	}
+	return text
 }
 
 func (e *Event) memory() string {
@@ -325,9 +353,17 @@ func (e *Event) memory() string {
 // Blocks returns the events as a table.
 func (e *Events) Blocks() iter.Seq[Block] {
 	t := Table{Columns: []Column{{Name: "time"}, {Name: "kind"}, {Name: "event"}}}
+	states := slices.ContainsFunc(e.Rows, func(r Event) bool { return r.State != "" })
+	if states {
+		t.Columns = slices.Insert(t.Columns, 2, Column{Name: "state"})
+	}
 	for i := range e.Rows {
 		r := &e.Rows[i]
-		t.Rows = append(t.Rows, []any{r.Time.Format(time.DateTime), r.Kind, r.Text()})
+		row := []any{r.Time.Format(time.DateTime), r.Kind, r.Text()}
+		if states {
+			row = slices.Insert(row, 2, any(r.State))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	events := " events"
 	if len(e.Rows) == 1 {

@@ -58,6 +58,7 @@ type Event struct {
 	Time    time.Time    `json:"time"`            // when it happened or began
 	Noticed time.Time    `json:"noticed"`         // when hone noticed it
 	Ended   time.Time    `json:"ended,omitzero"`  // when it ended; zero while it lasts, and for events without a duration
+	State   State        `json:"state,omitempty"` // of a rule; the log sets it
 	Pin     string       `json:"pin,omitempty"`   // pin of the profiles that show it
 	Cause   string       `json:"cause,omitempty"` // ID of the event that caused this one
 	Told    []Told       `json:"told,omitempty"`
@@ -67,6 +68,25 @@ type Event struct {
 	Rule    *Rule    `json:"rule,omitempty"`
 	Process *Process `json:"process,omitempty"`
 	Capture *Capture `json:"capture,omitempty"`
+}
+
+// A State says whether the condition of a rule holds now.
+type State string
+
+const (
+	Firing State = "firing"
+	Over   State = "over"
+)
+
+// state returns the state of an event of a rule, and "" for other events.
+func (e *Event) state() State {
+	switch {
+	case e.Kind != Broken:
+		return ""
+	case e.Ended.IsZero():
+		return Firing
+	}
+	return Over
 }
 
 // A Change is a change in the cost of a function.
@@ -147,6 +167,7 @@ type Rule struct {
 	Limit    float64 `json:"limit"`
 	Unit     string  `json:"unit"`            // share, cores, bytes, goroutines
 	Grown    bool    `json:"grown,omitempty"` // Value and Limit are growth factors
+	Gone     bool    `json:"gone,omitempty"`  // it ended because the version, process or service sent no more profiles
 }
 
 // A Told is the outcome of a notification.
@@ -215,6 +236,7 @@ func Open(name string) (*Log, error) {
 func key(tenant, id string) string { return tenant + "\x00" + id }
 
 func (l *Log) keep(e *Event, size int64) {
+	e.State = e.state() // logs of earlier versions do not have it
 	k := key(e.Tenant, e.ID)
 	l.live += size - l.sizes[k]
 	l.events[k], l.sizes[k] = e, size
@@ -318,6 +340,7 @@ func (l *Log) put(tenant, id string, become func(was *Event) *Event) error {
 	if e == nil {
 		return nil
 	}
+	e.State = e.state()
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err

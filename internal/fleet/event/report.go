@@ -52,7 +52,7 @@ func (e *Event) facts() report.Event {
 	}
 	if b := e.Rule; b != nil {
 		r.Rule, r.Metric, r.Function, r.Unit, r.Value, r.Most, r.Limit, r.Grown = b.Name, b.Metric, b.Function, b.Unit, b.Value, b.Most, b.Limit, b.Grown
-		r.Version = e.Labels.Get("version")
+		r.Version, r.Gone, r.State = e.Labels.Get("version"), b.Gone, string(e.state())
 	}
 	if p := e.Process; p != nil {
 		r.Instance, r.Memory, r.MemoryLimit, r.Times, r.Likely, r.Shared = p.Instance, p.Memory, p.Limit, p.Times, p.Likely, p.Shared

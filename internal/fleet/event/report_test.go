@@ -1,6 +1,8 @@
 package event
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +55,14 @@ func TestText(t *testing.T) {
 			"rule near: api-7 of api uses 93% of the memory that it may have (limit 90%)"},
 		{Event{Kind: Broken, Labels: store.Labels{{Name: "version", Value: "v2"}}, Rule: &Rule{Name: "price", Metric: report.RuleShare, Function: "main.price", Value: 0.7, Limit: 0.05}},
 			"rule price: main.price costs 70% of version v2 of api (limit 5%)"},
+		{Event{Kind: Broken, Ended: began.Add(time.Minute), Labels: store.Labels{{Name: "version", Value: "v2"}}, Rule: &Rule{Name: "price", Metric: report.RuleShare, Function: "main.price", Value: 0.7, Limit: 0.05, Gone: true}},
+			"rule price: main.price costs 70% of version v2 of api (limit 5%), for 60s, until version v2 of api was gone"},
+		{Event{Kind: Broken, Ended: began.Add(time.Minute), Labels: instance, Rule: &Rule{Name: "leak", Metric: report.RuleGoroutines, Value: 6528, Limit: 300, Gone: true}},
+			"rule leak: 10.0.0.7:6060 of api has 6528 goroutines (limit 300), for 60s, until 10.0.0.7:6060 of api was gone"},
 		{Event{Kind: Restarted, Process: &Process{Instance: "10.0.0.7:6060", Memory: 1 << 20}}, "10.0.0.7:6060 of api was restarted (1MB in use)"},
+		{Event{Kind: Restarted, Ended: began.Add(105 * time.Second), Process: &Process{Instance: "a", Times: 3, Memory: 1 << 20}}, "a of api was restarted 3 times in 105s (1MB in use)"},
+		{Event{Kind: Killed, Ended: began.Add(105 * time.Second), Process: &Process{Instance: "a", Times: 2}}, "a of api was killed 2 times in 105s because it ran out of memory"},
+		{Event{Kind: Killed, Ended: began.Add(time.Minute), Process: &Process{Instance: "a", Times: 2, Likely: true}}, "a of api was restarted 2 times in 60s because it probably ran out of memory"},
 		{Event{Kind: Killed, Labels: instance}, "10.0.0.7:6060 of api was killed because it ran out of memory"},
 		{Event{Kind: Killed, Process: &Process{Instance: "a", Memory: 19 << 26, Limit: 20 << 26}}, "a of api was killed because it ran out of memory (1.19GB of 1.25GB in use)"},
 		{Event{Kind: Restarted}, "a process of api was restarted"},
@@ -65,6 +74,36 @@ func TestText(t *testing.T) {
 		c.e.Service, c.e.Time = "api", began
 		if got := c.e.Text(); got != c.want {
 			t.Errorf("%q\nwant %q", got, c.want)
+		}
+	}
+}
+
+// A list says which rules are broken now.
+func TestStates(t *testing.T) {
+	rule := &Rule{Name: "gc", Metric: report.RuleGC, Value: 0.3, Limit: 0.25}
+	l := open(t, filepath.Join(t.TempDir(), "events"))
+	for i, e := range []Event{
+		{Kind: Broken, Rule: rule}, {Kind: Broken, Rule: rule, Ended: began.Add(time.Hour)}, {Kind: Deployed, Deploy: &Deploy{Version: "v2"}},
+	} {
+		e.ID, e.Tenant, e.Service, e.Time = fmt.Sprint(i), "t", "api", began.Add(time.Duration(i)*time.Minute)
+		if err := l.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, _ := l.List(Filter{Tenant: "t"})
+	var states []string
+	for _, e := range list {
+		states = append(states, string(e.State))
+	}
+	if got := strings.Join(states, ","); got != ",over,firing" {
+		t.Errorf("the states of events are %q", got)
+	}
+	r := Report(list, false, began, began.Add(time.Hour))
+	for b := range r.Blocks() {
+		if table, ok := b.(report.Table); ok {
+			if got := fmt.Sprint(table.Columns[2].Name, ":", table.Rows[0][2], ",", table.Rows[1][2], ",", table.Rows[2][2]); got != "state:,over,firing" {
+				t.Errorf("the table says %q", got)
+			}
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -303,6 +304,88 @@ func TestTakeUp(t *testing.T) {
 	b.minute()
 	if got := b.events(); !strings.Contains(got, ", for ") {
 		t.Errorf("it goes on without its rule: %s", got)
+	}
+}
+
+// An event of a version or a process ends soon after its last profile, whether the server is restarted or not, and says why. One of a service whose
+// processes all are silent lasts longer, and one of a version that is seldom profiled goes on.
+func TestGone(t *testing.T) {
+	const rules = `
+rules:
+  - {name: price, function: main.price, when: share > 20%, for: 5m, over: 2m}
+  - {name: leak, when: goroutines > 1000, for: 5m, over: 2m}
+`
+	gone := func(t *testing.T, every, goneAt, minutes int, others, restarts bool) *bench {
+		b := newBench(t, rules, Options{})
+		for n := range minutes {
+			if n < goneAt && n%every == 0 {
+				b.add("cpu", map[string]string{"version": "v1", "instance": "a"}, map[string][]int64{"main.price": cpu(5), "main.f": cpu(5)})
+				b.add("goroutine", map[string]string{"version": "v1", "instance": "a"}, map[string][]int64{"main.f": {2000}})
+			}
+			if others && n > 0 {
+				b.add("cpu", map[string]string{"version": "v2", "instance": "b"}, map[string][]int64{"main.f": cpu(5)})
+				b.add("goroutine", map[string]string{"version": "v2", "instance": "b"}, map[string][]int64{"main.f": {10}})
+			}
+			b.minute()
+			if restarts && n%7 == 6 {
+				b.Watcher = New(b.config(), b.opt)
+				b.takeUp(b.now)
+			}
+		}
+		return b
+	}
+	const price, leak = "rule price: main.price costs 50% of version v1 of api (limit 20%)", "rule leak: a of api has 2000 goroutines (limit 1000)"
+	ends := func(t *testing.T, b *bench, want ...string) {
+		t.Helper()
+		got := strings.Split(b.events(), "\n")
+		slices.Sort(got)
+		for i := range want {
+			want[i] = "0 " + want[i]
+		}
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("events:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	t.Run("version and process", func(t *testing.T) {
+		for _, restarts := range []bool{false, true} {
+			ends(t, gone(t, 1, 10, 14, true, restarts), price, leak)
+			// The last profile begins ten seconds before its minute ends.
+			ends(t, gone(t, 1, 10, 22, true, restarts), price+", for 530s, until version v1 of api was gone", leak+", for 530s, until a of api was gone")
+		}
+	})
+	t.Run("service", func(t *testing.T) {
+		for _, restarts := range []bool{false, true} {
+			ends(t, gone(t, 1, 10, 38, false, restarts), price, leak)
+			ends(t, gone(t, 1, 10, 46, false, restarts), price+", for 530s, until version v1 of api was gone", leak+", for 530s, until a of api was gone")
+		}
+	})
+	t.Run("seldom", func(t *testing.T) {
+		b := gone(t, 4, 40, 40, true, true)
+		if got := b.events(); !strings.Contains(got, price) || strings.Contains(got, "version v1 of api was gone") {
+			t.Errorf("events:\n%s", got)
+		}
+	})
+}
+
+// A rule about what is usual goes on over a restart of the server.
+func TestTakeUpUsual(t *testing.T) {
+	b := newBench(t, "rules: [{name: more, when: cores > 150% of usual, for: 0s, over: 2m, usual: 1h}]", Options{})
+	for n := range 140 {
+		used := 10.0
+		if n >= 65 {
+			used = 25
+		}
+		b.add("cpu", nil, map[string][]int64{"main.f": cpu(used)})
+		b.minute()
+		if n == 70 {
+			b.Watcher = New(b.config(), b.opt)
+			b.takeUp(b.now)
+		}
+	}
+	list, _ := b.opt.Events.List(event.Filter{Tenant: "t"})
+	if len(list) != 1 || !list[0].Ended.IsZero() {
+		t.Errorf("events:\n%s", b.events())
 	}
 }
 

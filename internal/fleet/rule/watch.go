@@ -56,6 +56,7 @@ type Watcher struct {
 
 	states  map[string]*state  // of rules
 	today   counts             // events of rules and of tenants, and captures of services
+	began   time.Time          // when the watcher was made
 	next    int                // measurement with which the next round begins, where the last could not do all
 	streams map[string]*stream // processes
 	since   map[string]time.Time
@@ -93,7 +94,7 @@ func New(cfg *Config, o Options) *Watcher {
 		opt: o, news: make(chan news, mostNews), states: map[string]*state{},
 		streams: map[string]*stream{}, since: map[string]time.Time{}, last: map[string]measured{},
 	}
-	w.captures.last = map[string]time.Time{}
+	w.captures.last, w.began = map[string]time.Time{}, o.Now()
 	w.Reload(cfg)
 	o.Events.Follow(func(was, is *event.Event) {
 		select {
@@ -200,12 +201,15 @@ func (w *Watcher) round(ctx context.Context, now time.Time) {
 type state struct {
 	rule    string
 	tenant  string
-	since   time.Time // since when it is broken; zero while it is not
-	last    time.Time // when it was broken last
-	event   string    // ID of the event that goes on
-	most    float64   // the largest value while it goes on
-	ended   time.Time // when the last event was over
+	of      subject
+	process store.Labels // that the event is of, if it is of one
+	since   time.Time    // since when it is broken; zero while it is not
+	last    time.Time    // when it was broken last
+	event   string       // ID of the event that goes on
+	most    float64      // the largest value while it goes on
+	ended   time.Time    // when the last event was over
 	looked  time.Time
+	seen    time.Time // when there was something to measure
 	usual   float64
 	usualAt time.Time
 }
@@ -240,8 +244,9 @@ func idOf(parts ...string) string {
 }
 
 const (
-	endsAfter   = 5 * time.Minute // that a rule is not broken any more, until its event is over
-	silentAfter = 30 * time.Minute
+	endsAfter   = 5 * time.Minute  // that a rule is not broken any more, until its event is over
+	silentAfter = 30 * time.Minute // that a whole service sends nothing, which may be because hone cannot reach it
+	usualGaps   = 3                // times as long as it usually took until the next profile of a version or process
 	usualFresh  = 30 * time.Minute
 )
 
@@ -257,13 +262,14 @@ func (w *Watcher) takeUp(now time.Time) {
 			if e.Rule == nil {
 				continue
 			}
-			key := keyOf(tenant, e.Rule.Name, e.Service, e.Labels.Get(versionLabel))
+			of := subjectOf(e.Rule.Metric, e.Service, e.Labels)
+			key := keyOf(tenant, e.Rule.Name, of.service, of.version)
 			if w.states[key] != nil { // a newer one
 				continue
 			}
-			s := &state{rule: e.Rule.Name, tenant: tenant, ended: e.Ended, looked: now}
+			s := &state{rule: e.Rule.Name, tenant: tenant, of: of, ended: e.Ended, looked: now}
 			if e.Ended.IsZero() {
-				s.since, s.last, s.event = e.Time, now, e.ID
+				s.since, s.last, s.event, s.process = e.Time, now, e.ID, e.Labels
 			}
 			w.states[key] = s
 		}
@@ -283,15 +289,7 @@ func (w *Watcher) rules(ctx context.Context, now time.Time) error {
 	known := map[string][]store.Series{}
 	var errs []error
 	for _, r := range cfg.Rules {
-		kind := recording.CPU
-		switch r.Metric {
-		case report.RuleHeap, report.RuleMemory:
-			kind = recording.Heap
-		case report.RuleRSS:
-			kind = recording.Process
-		case report.RuleGoroutines:
-			kind = recording.Goroutine
-		}
+		kind := kindOf(r.Metric)
 		q := store.Query{Tenant: r.Tenant, Selector: r.Selector, Kind: kind, From: now.Add(-time.Duration(r.Over)), To: now}
 		key := keyOf(r.Tenant, r.Selector.String(), kind, r.Over.String())
 		series, ok := known[key]
@@ -305,10 +303,7 @@ func (w *Watcher) rules(ctx context.Context, now time.Time) error {
 		}
 		var of []subject
 		for _, s := range series {
-			one := subject{service: s.Service, every: true}
-			if r.Metric == report.RuleShare || r.Metric == report.RuleGC {
-				one = subject{service: s.Service, version: s.Labels.Get(versionLabel)}
-			}
+			one := subjectOf(r.Metric, s.Service, s.Labels)
 			if len(of) < mostSubjects && !slices.Contains(of, one) {
 				of = append(of, one)
 			}
@@ -332,8 +327,28 @@ func (w *Watcher) rules(ctx context.Context, now time.Time) error {
 	if w.next += done; done == len(all) {
 		w.next = 0
 	}
-	w.settle(cfg, now)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.settle(ctx, cfg, now))...)
+}
+
+// kindOf returns the kind of the profiles that a rule measures.
+func kindOf(metric string) string {
+	switch metric {
+	case report.RuleHeap, report.RuleMemory:
+		return recording.Heap
+	case report.RuleRSS:
+		return recording.Process
+	case report.RuleGoroutines:
+		return recording.Goroutine
+	}
+	return recording.CPU
+}
+
+// subjectOf returns what a rule measures of profiles with these labels.
+func subjectOf(metric, service string, labels store.Labels) subject {
+	if metric == report.RuleShare || metric == report.RuleGC {
+		return subject{service: service, version: labels.Get(versionLabel)}
+	}
+	return subject{service: service, every: true}
 }
 
 // look measures one rule of one service.
@@ -341,14 +356,18 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 	key := keyOf(r.Tenant, r.Name, of.service, of.version)
 	s := w.states[key]
 	if s == nil {
-		s = &state{rule: r.Name, tenant: r.Tenant}
+		s = &state{rule: r.Name, tenant: r.Tenant, of: of}
 		w.states[key] = s
 	}
 	s.looked = now
 	got, err := m.measure(ctx, r, of, now)
 	if err == nil && r.Grown {
-		if now.Sub(s.usualAt) >= usualFresh && s.event == "" { // what is broken for long must not become usual
-			usual, err := m.usual(ctx, r, of, now)
+		before := now
+		if s.event != "" {
+			before = s.since // what is broken for long must not become usual
+		}
+		if s.usualAt.IsZero() || now.Sub(s.usualAt) >= usualFresh && s.event == "" {
+			usual, err := m.usual(ctx, r, of, before)
 			if err != nil && err != errNothing {
 				return err
 			}
@@ -360,19 +379,29 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 		got.v /= s.usual
 	}
 	if err == errNothing {
-		return nil // settle ends what has been silent for long
+		return nil // settle ends what is gone
 	}
 	if err != nil {
 		return err
 	}
+	s.seen = now
 	w.mu.Lock()
 	w.last[key] = measured{Measured{r.Tenant, r.Name, of.service, of.version, got.v}, now}
 	w.mu.Unlock()
 	if got.v <= r.Above {
 		if s.event == "" {
 			s.since = time.Time{}
-		} else if now.Sub(s.last) >= min(endsAfter, time.Duration(r.For)) {
-			return w.end(s, s.last)
+			return nil
+		}
+		last, gone, err := w.gone(ctx, s, r, now)
+		if err != nil {
+			return err
+		}
+		if gone {
+			return w.end(s, last, true)
+		}
+		if now.Sub(s.last) >= min(endsAfter, time.Duration(r.For)) {
+			return w.end(s, s.last, false)
 		}
 		return nil
 	}
@@ -395,7 +424,7 @@ func (w *Watcher) look(ctx context.Context, m *meter, r *Rule, of subject, now t
 	if of.version != "" {
 		e.Labels = got.process.With(store.Labels{{Name: versionLabel, Value: of.version}})
 	}
-	s.event, s.most = e.ID, got.v
+	s.event, s.most, s.process = e.ID, got.v, got.process
 	return w.opt.Events.Add(e)
 }
 
@@ -421,37 +450,103 @@ func (w *Watcher) Measured() []Measured {
 	return out
 }
 
-// end ends the event of a rule.
-func (w *Watcher) end(s *state, when time.Time) error {
+// end ends the event of a rule. Its subject may be gone.
+func (w *Watcher) end(s *state, when time.Time, gone bool) error {
 	id, most := s.event, s.most
-	s.event, s.ended, s.since, s.most = "", when, time.Time{}, 0
+	s.event, s.process, s.ended, s.since, s.most = "", nil, when, time.Time{}, 0
 	return w.opt.Events.Update(s.tenant, id, func(e *event.Event) {
 		e.Ended = when
-		if e.Rule != nil && most > e.Rule.Value {
-			e.Rule.Most = most
+		if e.Rule == nil {
+			return
 		}
+		rule := *e.Rule
+		rule.Gone = gone
+		if most > rule.Value {
+			rule.Most = most
+		}
+		e.Rule = &rule
 	})
 }
 
-// settle ends events of rules that are gone, and of services that say nothing any more, and forgets these.
-func (w *Watcher) settle(cfg *Config, now time.Time) {
-	there := func(tenant, name string) bool {
-		return slices.ContainsFunc(cfg.Rules, func(r *Rule) bool { return r.Name == name && r.Tenant == tenant })
+// gone reports whether the version, process or service of an event sends profiles no more, and when the last one was. That decides, and not when this server
+// began: an event that goes on over its restart would never end where it is restarted often.
+func (w *Watcher) gone(ctx context.Context, s *state, r *Rule, now time.Time) (last time.Time, gone bool, err error) {
+	if now.Sub(w.began) < endsAfter { // it may have been away, and processes come one after the other
+		return time.Time{}, false, nil
+	}
+	of := store.Service(s.of.service)
+	q := store.Query{
+		Tenant: r.Tenant, Selector: slices.Concat(r.Selector, of), Kind: kindOf(r.Metric), From: s.since.Add(-time.Duration(r.Over)), To: now.Add(time.Minute),
+	}
+	all, err := w.opt.Store.Series(ctx, q)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	of = s.of.selector()
+	for _, name := range event.ProcessLabels {
+		if v := s.process.Get(name); v != "" {
+			of = append(of, store.Matcher{Name: name, Op: store.Is, Value: v})
+		}
+	}
+	q.Selector = slices.Concat(r.Selector, of)
+	own, err := w.opt.Store.Series(ctx, q)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	var first, other time.Time
+	profiles := 0
+	for _, one := range own {
+		if first.IsZero() || one.First.Before(first) {
+			first = one.First
+		}
+		last = later(last, one.Last)
+		profiles += one.Profiles
+	}
+	for _, one := range all {
+		other = later(other, one.Last)
+	}
+	// Where others of the service send profiles, and this one did so often, it is soon known that it is gone.
+	silent := silentAfter
+	if other.After(last) && profiles > 1 {
+		silent = min(silent, max(endsAfter, usualGaps*last.Sub(first)/time.Duration(profiles-1)))
+	}
+	if profiles == 0 {
+		last = s.last
+	}
+	return later(last, s.since), now.Sub(last) >= silent, nil
+}
+
+// settle ends events of rules that are gone, and of what says nothing any more, and forgets these.
+func (w *Watcher) settle(ctx context.Context, cfg *Config, now time.Time) error {
+	there := func(tenant, name string) *Rule {
+		i := slices.IndexFunc(cfg.Rules, func(r *Rule) bool { return r.Name == name && r.Tenant == tenant })
+		if i < 0 {
+			return nil
+		}
+		return cfg.Rules[i]
 	}
 	w.mu.Lock()
-	maps.DeleteFunc(w.last, func(_ string, m measured) bool { return now.Sub(m.at) > silentAfter || !there(m.Tenant, m.Rule) })
+	maps.DeleteFunc(w.last, func(_ string, m measured) bool { return now.Sub(m.at) > silentAfter || there(m.Tenant, m.Rule) == nil })
 	w.mu.Unlock()
+	var errs []error
 	for key, s := range w.states {
-		gone := !there(s.tenant, s.rule)
-		if s.event != "" && (gone || now.Sub(s.last) > silentAfter) {
-			if err := w.end(s, later(s.last, s.since)); err != nil {
-				w.opt.Log.Error("ending an event", "err", err)
+		r := there(s.tenant, s.rule)
+		switch {
+		case s.event == "":
+		case r == nil:
+			errs = append(errs, w.end(s, later(s.last, s.since), false))
+		case now.Sub(s.seen) >= 2*every: // a round may not do all
+			last, gone, err := w.gone(ctx, s, r, now)
+			if err == nil && gone {
+				err = w.end(s, last, true)
 			}
+			errs = append(errs, err)
 		}
-		if s.event == "" && (gone || now.Sub(s.looked) > 8*day) { // longer than any cooldown
+		if s.event == "" && (r == nil || now.Sub(s.looked) > 8*day) { // longer than any cooldown
 			delete(w.states, key)
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // later returns the later of two times.

@@ -339,9 +339,12 @@ export interface EventRule {
   limit: number;
   unit: string;
   grown?: boolean;
+  gone?: boolean;
 }
 
 export type EventSource = "code" | "traffic" | "mix" | "growth";
+
+export type EventState = "firing" | "over";
 
 export interface Evidence { says: string; query: string; command: string; url: string }
 
@@ -469,6 +472,7 @@ export interface FleetEvent {
   time: string;
   noticed: string;
   ended?: string;
+  state?: EventState;
   pin?: string;
   cause?: string;
   told?: Told[];

@@ -42,10 +42,12 @@ export function titleOf(e: FleetEvent): string {
     const later = rule.most ? `, later ${show(rule.most)}` : "";
     return `${rule.name}: ${rule.metric}${rule.function ? " of " + rule.function : ""}${who ? " in " + who : ""} is ${show(rule.value)}${later}, over ${rule.grown ? number(rule.limit) : show(rule.limit)}`;
   }
-  if (e.kind === "oom" && process?.likely) return `${process.instance || "a process"} was restarted, probably for want of memory`;
-  if (e.kind === "oom") return `${process?.instance ?? "a process"} was killed for want of memory`;
-  if (process?.shared) return `${process.instance || "a process"} seems to be several that send profiles with the same labels: give each a label instance`;
-  if (e.kind === "restart") return `${process?.instance ?? "a process"} was restarted`;
+  const who = process?.instance || "a process";
+  const times = process?.times ? ` ${process.times} times${e.ended ? " in " + long(Date.parse(e.ended) - Date.parse(e.time)) : ""}` : "";
+  if (e.kind === "oom" && process?.likely) return `${who} was restarted${times}, probably for want of memory`;
+  if (e.kind === "oom") return `${who} was killed${times} for want of memory`;
+  if (process?.shared) return `${who} seems to be several that send profiles with the same labels: give each a label instance`;
+  if (e.kind === "restart") return `${who} was restarted${times}`;
   if (capture) return capture.failed ? `no capture: ${capture.failed}` : `a recording of ${e.labels?.instance ?? "a process"} was taken`;
   return e.kind;
 }
@@ -104,7 +106,7 @@ export function EventsView() {
       ) : (
         <div class="wide-table">
           <table class="plain events">
-            <thead><tr><th scope="col">when</th><th scope="col">kind</th><th scope="col">service</th><th scope="col">what</th></tr></thead>
+            <thead><tr><th scope="col">when</th><th scope="col">kind</th><th scope="col">state</th><th scope="col">service</th><th scope="col">what</th></tr></thead>
             <tbody>
               {events.list.map((e) => {
                 const at = Date.parse(e.time);
@@ -113,11 +115,13 @@ export function EventsView() {
                   <tr key={e.id}>
                     <td class="num">{when(at)}</td>
                     <td><i class={"mark " + e.kind} aria-hidden="true" /> {e.kind}</td>
+                    <td class={e.state === "firing" ? "bad" : "quiet"}>{e.state}</td>
                     <td><Link to={page} href={href(page)}>{e.service}</Link></td>
                     <td>
                       {titleOf(e)}
                       {e.change?.also?.map((a) => <span class="quiet"> · {a.type.type} in {a.function} {a.share > 0 ? "+" : ""}{percent(a.share, 1)}</span>)}
-                      {e.ended && <span class="quiet"> for {long(Date.parse(e.ended) - at)}</span>}
+                      {e.ended && !e.process && <span class="quiet"> for {long(Date.parse(e.ended) - at)}</span>}
+                      {e.rule?.gone && <span class="quiet"> until it was gone</span>}
                       {e.change && <span class="quiet"> {withWhat[e.change.source] ?? ""}{e.change.version ? ` since ${e.change.version}` : ""}</span>}
                       {e.told?.map((t) => t.failed && <span class="quiet"> · telling {t.to}: {t.failed}</span>)}
                       <span class="ways-of">{waysOf(e).map(([title, s]) => <Link to={s} href={href(s)}>{title}</Link>)}

@@ -151,6 +151,7 @@ function Happened({ data, events }: { data: FleetGraph; events: FleetEvent[] }) 
     ...events.map((e): [number, ComponentChildren] => [Date.parse(e.time), (
       <li key={e.id}>
         <i class={"mark " + e.kind} aria-hidden="true" /> <span class="num">{when(Date.parse(e.time))}</span> {titleOf(e)}{" "}
+        {e.state && <span class={e.state === "firing" ? "bad" : "quiet"}>{e.state} </span>}
         {waysOf(e).map(([title, s]) => <><Link to={s} href={href(s)}>{title}</Link> </>)}
       </li>
     )]),
