@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hone-perf/hone/internal/fleet"
 	"github.com/hone-perf/hone/internal/fleet/event"
@@ -52,13 +53,16 @@ Every command can read the store, as store:SERVICE@TIME:
   hone web store:api@2026-09-01T10:00..2026-09-01T11:00
 
 Commands find the store at http://127.0.0.1:4040, or at the address in HONE_STORE, and send the
-token in HONE_TOKEN.
+token in HONE_TOKEN. If its certificate is from an authority of your own, HONE_CA names the file
+with the certificate of that authority.
 
 Without tokens, hone serve only listens on this machine. hone serve token NAME makes a token, in
 the folder that --data names.
 
 hone keeps single profiles for --keep, hourly sums for --keep-hours, and daily sums for
---keep-days. When the folder exceeds --max-size, hone removes the oldest days.
+--keep-days. These times begin at the end of a day (UTC), since profiles become sums a whole day
+at a time: with --keep 12h, hone has the single profiles of a day until noon of the next one.
+When the folder exceeds --max-size, hone removes the oldest days.
 
 With --store, any number of servers can share one ClickHouse database.
 
@@ -94,9 +98,9 @@ func serveCommand(sys *System) *cobra.Command {
 	database := cmd.Flags().String("store", "", "keep profiles in ClickHouse, at `URL`: clickhouse://USER:PASSWORD@HOST:8123/DATABASE")
 	demo := cmd.Flags().Bool("demo", false, "show a small fleet of practice services, in a temporary folder unless --data is given")
 	o := disk.Defaults
-	cmd.Flags().Var(&ageFlag{&o.Detail}, "keep", "keep single profiles for this long (default 7d)")
-	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep hourly sums for this long (default 30d)")
-	cmd.Flags().Var(&ageFlag{&o.Days}, "keep-days", "keep daily sums for this long (default 400d)")
+	cmd.Flags().Var(&ageFlag{&o.Detail}, "keep", "keep single profiles for this long after the end of their day (default 7d)")
+	cmd.Flags().Var(&ageFlag{&o.Hours}, "keep-hours", "keep hourly sums for this long (default 30d, or --keep if that is longer)")
+	cmd.Flags().Var(&ageFlag{&o.Days}, "keep-days", "keep daily sums for this long (default 400d, or --keep-hours if that is longer)")
 	cmd.Flags().Var(&sizeFlag{&o.Bytes}, "max-size", "use at most this much disk space (default 20GB)")
 	shared := shelf.Defaults
 	cmd.Flags().Var(&sizeFlag{&shared.Bytes}, "shelf-size", "for each tenant, keep at most this much of the recordings shared with hone push (default 5GB)")
@@ -109,6 +113,9 @@ func serveCommand(sys *System) *cobra.Command {
 			return usagef("", "--tls-cert and --tls-key go together")
 		}
 		if err := checkHosts(*hosts); err != nil {
+			return err
+		}
+		if err := checkKept(cmd.Flags(), &o, *database); err != nil {
 			return err
 		}
 		if *demo && *database != "" {
@@ -124,6 +131,37 @@ func serveCommand(sys *System) *cobra.Command {
 	}
 	cmd.AddCommand(tokenCommand(sys), checkCommand(sys))
 	return cmd
+}
+
+// leastSize is the least disk space in which a store can keep anything for long: some minutes of one service, and its log.
+const leastSize = 10 << 20
+
+// checkKept refuses limits of a store that cannot work together. A limit that is not given is never less than the one before it.
+func checkKept(flags *pflag.FlagSet, o *disk.Options, database string) error {
+	for _, name := range []string{"keep", "keep-hours", "keep-days", "max-size"} {
+		if database != "" && flags.Changed(name) {
+			return usagef("as in --store 'clickhouse://127.0.0.1:8123/hone?keep=7d&hours=30d&days=400d'", "--%s is for a store in a folder; with --store, the address says how long profiles are kept", name)
+		}
+	}
+	if o.Bytes > 0 && o.Bytes < leastSize {
+		return usagef("", "--max-size %s has no room for the profiles of a day; want at least %s", unit.Size(o.Bytes), unit.Size(leastSize))
+	}
+	for _, c := range []struct {
+		name, before string
+		is, least    *time.Duration
+		what, sooner string
+	}{
+		{"keep-hours", "keep", &o.Hours, &o.Detail, "hourly sums", "single profiles"}, {"keep-days", "keep-hours", &o.Days, &o.Hours, "daily sums", "hourly sums"},
+	} {
+		switch {
+		case *c.is >= *c.least:
+		case !flags.Changed(c.name):
+			*c.is = *c.least
+		default:
+			return usagef("", "--%s %s is less than --%s %s, but %s take the place of %s after that time", c.name, store.Age(*c.is), c.before, store.Age(*c.least), c.what, c.sooner)
+		}
+	}
+	return nil
 }
 
 // serving holds the settings of hone serve.

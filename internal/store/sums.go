@@ -38,7 +38,7 @@ func (s *Sums) String() string {
 	case s.To.Sub(s.From) <= s.Step:
 		what, is = "the sum of the hour", "is"
 	}
-	return fmt.Sprintf("%s from %s to %s %s what is left of this time, since single profiles and their labels are kept for %s", what, s.From.Format(moment), s.To.Format(moment), is, age(s.Kept))
+	return fmt.Sprintf("%s from %s to %s %s what is left of this time, since single profiles and their labels are kept for %s", what, s.From.Format(moment), s.To.Format(moment), is, Age(s.Kept))
 }
 
 // MostPinned reports whether pins keep, of what q selects of a series, the profiles of at least half of a time, in nanoseconds. They are a better answer
@@ -56,8 +56,8 @@ func MostPinned(pins []Pin, q *Query, service, kind string, series Labels, from,
 	})
 }
 
-// age returns a time as ParseAge parses it.
-func age(d time.Duration) string {
+// Age returns a time as ParseAge parses it.
+func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d >= day && d%day == 0:
