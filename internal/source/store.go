@@ -3,6 +3,8 @@ package source
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +35,7 @@ const StorePrefix = store.RefPrefix
 const (
 	StoreVariable = "HONE_STORE"
 	TokenVariable = "HONE_TOKEN"
+	CAVariable    = "HONE_CA" // a file of certificate authorities to trust, beside those of the system
 	UsualStore    = "http://127.0.0.1:4040"
 )
 
@@ -57,12 +60,31 @@ func AskStore(ctx context.Context, base, method, path string, q url.Values, body
 // ownStore is the address of the store of this user.
 func ownStore() string { return cmp.Or(os.Getenv(StoreVariable), UsualStore) }
 
-// stores is how stores are asked. The time for an answer begins when all has been sent, however long that took.
-var stores = sync.OnceValue(func() *http.Transport {
+// stores is how stores are asked.
+var stores = sync.OnceValues(func() (*http.Transport, error) { return transport(os.Getenv(CAVariable)) })
+
+// transport returns a way to ask stores that trusts the authorities in a file, too, if it is not "". The time for an answer begins when all has been sent,
+// however long that took.
+func transport(ca string) (*http.Transport, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = storePatience
-	return t
-})
+	if ca == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate authorities in %s: %w", CAVariable, err)
+	}
+	all, err := x509.SystemCertPool()
+	if err != nil {
+		all = x509.NewCertPool()
+	}
+	if !all.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s: there is no certificate in PEM form in %s", CAVariable, ca)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: all}
+	return t, nil
+}
 
 func askStore(ctx context.Context, base, token, method, path string, q url.Values, body io.Reader) (*http.Response, error) {
 	u, err := url.Parse(base)
@@ -90,7 +112,12 @@ func askStore(ctx context.Context, base, token, method, path string, q url.Value
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := http.Client{Transport: stores()}
+	way, err := stores()
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	client := http.Client{Transport: way}
 	resp, err := client.Do(req)
 	server := u.Scheme + "://" + u.Host
 	if errors.Is(err, syscall.ECONNREFUSED) {
@@ -103,7 +130,7 @@ func askStore(ctx context.Context, base, token, method, path string, q url.Value
 		if errors.As(err, &why) {
 			err = why.Err // its address has the question, too
 		}
-		return nil, hint.Errorf(hint.Text{StoreVariable + " names the store, such as " + UsualStore}, "asking the store at %s: %w", server, err)
+		return nil, hint.Errorf(nextFor(err, u), "asking the store at %s: %w", server, err)
 	}
 	resp.Body = keepMoving(resp.Body, stop, u, usualStall)
 	if resp.StatusCode == http.StatusOK {
@@ -128,10 +155,28 @@ func askStore(ctx context.Context, base, token, method, path string, q url.Value
 		said = told.Error
 	}
 	why := fmt.Errorf("the store at %s: %s", u.Host, cmp.Or(said, resp.Status))
+	if resp.StatusCode == http.StatusBadRequest && u.Scheme == "http" && strings.Contains(said, "HTTP request to an HTTPS server") { // as package http says it
+		return nil, hint.Errorf(hint.Text{"the address of this store is https://" + u.Host}, "%w", why)
+	}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		return nil, hint.Errorf(tokenHint(token, resp.StatusCode), "%w", why)
 	}
 	return nil, why
+}
+
+// nextFor says what to do where there is no answer.
+func nextFor(err error, at *url.URL) hint.Text {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	switch {
+	case errors.As(err, &unknown):
+		return hint.Text{CAVariable + " names a file with the certificate of the authority to trust, in PEM form"}
+	case errors.As(err, &name):
+		return hint.Text{"the address of the store has to have a name that is in its certificate"}
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return hint.Text{"the address of this store is http://" + at.Host}
+	}
+	return hint.Text{StoreVariable + " names the store, such as " + UsualStore}
 }
 
 // tokenHint says what to do where a store wants another token.
