@@ -226,7 +226,8 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, tenant string
 // coresOf returns the mean number of cores that all processes of a selection used together.
 func (s *Server) coresOf(ctx context.Context, q store.Query) (float64, error) {
 	q.Kind = recording.CPU
-	lines, at, err := s.even(ctx, q, max(q.To.Sub(q.From)/fleetview.Steps, time.Minute))
+	at := fleetview.Window{From: q.From, To: q.To, Step: max(q.To.Sub(q.From)/fleetview.Steps, time.Minute)}
+	lines, err := s.means(ctx, q, at.Step)
 	if err != nil {
 		return 0, err
 	}
@@ -318,7 +319,6 @@ type Costs struct {
 	Step    time.Duration    `json:"step_ns"`
 	Series  []store.Series   `json:"series"`
 	Totals  fleetview.Totals `json:"totals"`            // in steps
-	Whole   fleetview.Totals `json:"whole"`             // in one step, of what processes hold
 	Before  []store.Line     `json:"before,omitempty"`  // CPU totals of the preceding period of the same length
 	Any     bool             `json:"any"`               // the store has profiles, perhaps of another time
 	Filling bool             `json:"filling,omitempty"` // the server is still making its first profiles
@@ -326,7 +326,7 @@ type Costs struct {
 
 // Report returns the answer.
 func (c *Costs) Report() *report.Services {
-	out := fleetview.Services(c.Totals, c.Whole, c.Before, c.Series, fleetview.Window{From: c.From, To: c.To, Step: c.Step})
+	out := fleetview.Services(c.Totals, c.Before, c.Series, fleetview.Window{From: c.From, To: c.To, Step: c.Step})
 	switch {
 	case c.Filling:
 		out.Notes = append(out.Notes, source.FillingStore)
@@ -355,14 +355,11 @@ func (s *Server) costs(r *http.Request, tenant string) (*Costs, error) {
 	if c.Series, err = s.Store.Series(r.Context(), q); err != nil {
 		return nil, err
 	}
-	if c.Totals, c.Step, err = s.totals(r.Context(), q, max(last/fleetview.Steps, time.Minute)); err != nil {
+	c.Step = max(last/fleetview.Steps, time.Minute)
+	if c.Totals, err = s.totals(r.Context(), q, c.Step); err != nil {
 		return nil, err
 	}
-	if c.Whole, err = s.whole(r.Context(), q); err != nil {
-		return nil, err
-	}
-	q.Kind, q.From, q.To = recording.CPU, c.From.Add(-last), c.From
-	if c.Before, err = s.Store.Totals(r.Context(), q, c.Step, []string{store.ServiceLabel}); err != nil {
+	if c.Before, err = s.before(r.Context(), q, c.Step); err != nil {
 		return nil, err
 	}
 	if c.Any = len(c.Series) > 0; !c.Any {

@@ -61,30 +61,24 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 		return err
 	}
 	var byKind fleetview.Totals
-	if byKind, at.Step, err = s.totals(r.Context(), q, at.Step); err != nil {
-		return err
-	}
 	var before, deploys []store.Line
-	var whole fleetview.Totals
 	err = together(3, func(i int) (err error) {
 		q := q
 		switch i {
 		case 0:
 			q.Kind = kindOf(series)
 			deploys, err = s.Store.Totals(r.Context(), q, at.Step, fleetview.DeployLabels)
-			return err
 		case 1:
-			whole, err = s.whole(r.Context(), q)
-			return err
+			byKind, err = s.totals(r.Context(), q, at.Step)
+		default:
+			before, err = s.before(r.Context(), q, at.Step)
 		}
-		q.Kind, q.From, q.To = recording.CPU, from.Add(-to.Sub(from)), from
-		before, err = s.Store.Totals(r.Context(), q, at.Step, []string{store.ServiceLabel})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	out := fleetview.ServiceTimes(byKind, whole, before, deploys, series, at)
+	out := fleetview.ServiceTimes(byKind, before, deploys, series, at)
 	out.Filling = filling
 	if !out.Any {
 		out.Any, err = s.has(r.Context(), tenant)
@@ -95,52 +89,32 @@ func (s *Server) fleetServices(w http.ResponseWriter, r *http.Request, tenant st
 	return answerJSON(w, out)
 }
 
-// even returns totals in steps of at least this length, and longer if processes send profiles less often.
-func (s *Server) even(ctx context.Context, q store.Query, step time.Duration, by ...string) ([]store.Line, fleetview.Window, error) {
-	return fleetview.Even(fleetview.Window{From: q.From, To: q.To, Step: step}, func(step time.Duration) ([]store.Line, error) { return s.Store.Totals(ctx, q, step, by) })
+// means returns what processes did, in steps.
+func (s *Server) means(ctx context.Context, q store.Query, step time.Duration, by ...string) ([]store.Line, error) {
+	q.Means = true
+	return s.Store.Totals(ctx, q, step, by)
 }
 
-// totals returns totals of services by kind, in steps of equal length, at least step.
-func (s *Server) totals(ctx context.Context, q store.Query, step time.Duration) (fleetview.Totals, time.Duration, error) {
-	lines, steps := make([][]store.Line, len(fleetview.Kinds)), make([]time.Duration, len(fleetview.Kinds))
+// totals returns totals of services by kind.
+func (s *Server) totals(ctx context.Context, q store.Query, step time.Duration) (fleetview.Totals, error) {
+	lines := make([][]store.Line, len(fleetview.Kinds))
 	err := together(len(lines), func(i int) (err error) {
 		q := q
 		q.Kind = fleetview.Kinds[i]
-		var at fleetview.Window
-		lines[i], at, err = s.even(ctx, q, step, store.ServiceLabel)
-		steps[i] = at.Step
+		lines[i], err = s.means(ctx, q, step, store.ServiceLabel)
 		return err
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	step = slices.Max(steps)
 	out := fleetview.Totals{}
 	for i, kind := range fleetview.Kinds {
-		if q.Kind = kind; steps[i] < step {
-			if lines[i], err = s.Store.Totals(ctx, q, step, []string{store.ServiceLabel}); err != nil {
-				return nil, 0, err
-			}
-		}
-		out[kind] = lines[i]
-	}
-	return out, step, nil
-}
-
-// whole returns totals of services in one step, by kind, of what processes hold.
-func (s *Server) whole(ctx context.Context, q store.Query) (fleetview.Totals, error) {
-	lines := make([][]store.Line, len(fleetview.HeldKinds))
-	err := together(len(lines), func(i int) (err error) {
-		q := q
-		q.Kind = fleetview.HeldKinds[i]
-		lines[i], err = s.Store.Totals(ctx, q, fleetview.WholeStep, []string{store.ServiceLabel})
-		return err
-	})
-	out := fleetview.Totals{}
-	for i, kind := range fleetview.HeldKinds {
 		out[kind] = lines[i]
 	}
 	return out, err
+}
+
+// before returns the CPU totals of services in the time before that of q, which is as long.
+func (s *Server) before(ctx context.Context, q store.Query, step time.Duration) ([]store.Line, error) {
+	q.Kind, q.From, q.To = recording.CPU, q.From.Add(-q.To.Sub(q.From)), q.From
+	return s.means(ctx, q, step, store.ServiceLabel)
 }
 
 // kindOf returns the kind of profile that shows deploys: one that all services have, if there is any.
@@ -252,23 +226,18 @@ func (s *Server) fleetGraph(w http.ResponseWriter, r *http.Request, tenant strin
 		return answerJSON(w, out)
 	}
 	by := r.FormValue("by")
-	labels := []string{}
-	if by != "" {
-		labels = append(labels, by)
-	}
 	at := fleetview.NewWindow(o.at.From, o.at.To, graphSteps)
-	var totals, deploys []store.Line
+	var totals, all, deploys []store.Line
 	var names []string
-	if totals, at, err = s.even(r.Context(), o.query, at.Step); err != nil {
-		return err
-	}
-	err = together(3, func(i int) (err error) {
+	err = together(4, func(i int) (err error) {
 		switch i {
 		case 0:
-			if by != "" {
-				totals, err = s.Store.Totals(r.Context(), o.query, at.Step, labels)
-			}
+			all, err = s.means(r.Context(), o.query, at.Step)
 		case 1:
+			if by != "" {
+				totals, err = s.means(r.Context(), o.query, at.Step, by)
+			}
+		case 2:
 			deploys, err = s.Store.Totals(r.Context(), o.query, at.Step, fleetview.DeployLabels)
 		default:
 			names, _, err = s.names(r.Context(), o)
@@ -278,7 +247,10 @@ func (s *Server) fleetGraph(w http.ResponseWriter, r *http.Request, tenant strin
 	if err != nil {
 		return err
 	}
-	out := fleetview.Graph(o.of, o.at, o.measure, by, totals, deploys, o.series, at)
+	if by == "" {
+		totals = all
+	}
+	out := fleetview.Graph(o.of, o.at, o.measure, by, totals, all, deploys, o.series, at)
 	out.Labels = append([]string{}, names...)
 	return answerJSON(w, out)
 }
@@ -295,12 +267,9 @@ func (s *Server) fleetLabels(w http.ResponseWriter, r *http.Request, tenant stri
 	if err != nil {
 		return err
 	}
-	if !o.measure.Grows() {
-		o.query.Fold = store.Sum // a mean over time would be too small for a process that ran briefly
-	}
 	totals := make([][]store.Line, len(names))
 	err = together(len(names), func(i int) (err error) {
-		totals[i], err = s.Store.Totals(r.Context(), o.query, fleetview.WholeStep, names[i:i+1])
+		totals[i], err = s.means(r.Context(), o.query, fleetview.AllStep, names[i])
 		return err
 	})
 	if err != nil {

@@ -64,9 +64,10 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 			if merged[i], failed[i] = s.Store.Merge(ctx, q); failed[i] != nil {
 				return
 			}
-			totals, at, err := s.even(ctx, q, fleetview.LoadStep(q.From, q.To))
+			at := fleetview.Window{From: q.From, To: q.To, Step: fleetview.LoadStep(q.From, q.To)}
+			totals, err := s.means(ctx, q, at.Step)
 			totals = slices.DeleteFunc(totals, func(l store.Line) bool { return !merged[i].Has(kind, l.Types) })
-			loads[i], failed[i] = fleetview.Load(totals, merged[i], at), err
+			loads[i], failed[i] = fleetview.Load(kind, totals, merged[i], at), err
 			loads[i].Shared = merged[i].Shared
 		})
 	}

@@ -67,7 +67,8 @@ type Load struct {
 	Profiles  int           `json:"profiles"`
 	Processes float64       `json:"processes"`       // at the same time, on average
 	Covered   time.Duration `json:"covered_ns"`      // by the profiles, all together; those that only count cover the time since the previous one
-	Seen      time.Duration `json:"seen_ns"`         // of the time, in which there were profiles
+	Seen      time.Duration `json:"seen_ns"`         // of the time, in which processes ran
+	Scale     float64       `json:"scale,omitempty"` // what all processes did in a second, for each that the profile has; 0 in older recordings
 	Notes     []string      `json:"notes,omitempty"` // doubts, such as that some of the profiles are left out
 	Sums      *store.Sums   `json:"sums,omitempty"`  // that are of more than the time
 	Shared    *store.Shared `json:"shared,omitempty"`
@@ -76,6 +77,8 @@ type Load struct {
 // PerSecond returns what all processes together did in a second, of what their profiles count: nanoseconds of CPU for one.
 func (l Load) PerSecond(v int64) float64 {
 	switch {
+	case l.Scale > 0:
+		return float64(v) * l.Scale
 	case l.Covered > 0:
 		return float64(v) / l.Covered.Seconds() * l.Processes
 	case l.Seen > 0:

@@ -231,6 +231,9 @@ type Query struct {
 	// be added to the others; see Together.
 	Metric profile.ValueType `json:",omitzero"`
 
+	// Means asks Totals for Line.Means, for Natural. The store then reads the profiles shortly before and after the time, too.
+	Means bool `json:",omitzero"`
+
 	// Functions means that only the functions of stacks matter. A store may then drop line numbers, and merge stacks that are equal without them.
 	Functions bool
 }
@@ -276,17 +279,27 @@ type Line struct {
 	Labels Labels
 	Types  []profile.ValueType
 	Points []Point
+	Means  []Mean `json:",omitempty"` // for Query.Means
+}
+
+// A Mean is what processes did in the part of a step that is in the time of a question, also between their profiles, which are of a part of the time only.
+// Means of lines and of steps add up. Steps in which no process ran have no Mean.
+type Mean struct {
+	Time   time.Time     // start of the step
+	Values []float64     // by sample type, what all processes together did; of levels, what they held, times the seconds for which they did
+	Alive  time.Duration // how long processes ran, all together
+	Ran    time.Duration // how long at least one ran
+	Told   time.Duration // of Ran, the time for which it is known what was done, other than levels
 }
 
 // A Point is the totals of one step. Steps without profiles have no Point.
 type Point struct {
-	Time      time.Time // start of the step
-	Values    []int64   // by sample type
-	Profiles  int
-	Streams   int           // number of streams with profiles
-	Processes float64       // at the same time, on average
-	Covered   time.Duration // sum of the durations of the profiles
-	Grown     time.Duration // sum of Stretch.Grown of the profiles, for Natural
+	Time     time.Time // start of the step
+	Values   []int64   // by sample type
+	Profiles int
+	Streams  int           // number of streams with profiles
+	Covered  time.Duration // sum of the durations of the profiles
+	Grown    time.Duration // sum of Stretch.Grown of the profiles, for Natural
 }
 
 // TypeNames lists the names of sample types.

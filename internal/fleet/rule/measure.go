@@ -105,8 +105,9 @@ func typeIn(types []profile.ValueType, name string) int {
 
 // cores returns how many cores all processes used: what each used while it was profiled.
 func (m *meter) cores(ctx context.Context, q store.Query) (value, error) {
-	q.Kind = recording.CPU
-	lines, at, err := fleetview.Even(fleetview.Window{From: q.From, To: q.To, Step: time.Minute}, func(step time.Duration) ([]store.Line, error) { return m.store.Totals(ctx, q, step, nil) })
+	q.Kind, q.Means = recording.CPU, true
+	at := fleetview.Window{From: q.From, To: q.To, Step: time.Minute}
+	lines, err := m.store.Totals(ctx, q, at.Step, nil)
 	if err != nil {
 		return value{}, err
 	}

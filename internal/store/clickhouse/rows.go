@@ -27,6 +27,7 @@ type row struct {
 	pin      string // that has its samples; "" is that they are where those of all profiles are
 
 	holds  bool  // it is in the time that was asked for
+	only   bool  // it is only there for counters of the next one to be compared with
 	before *row  // that its counters are compared with; nil when there is none
 	weight int64 // of its levels
 	fell   bool  // a stack has counted less than in before; see findRestarts
@@ -42,7 +43,11 @@ func (s *Store) rows(ctx context.Context, q *store.Query) ([]*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.rowsOf(ctx, q, sel, both(where(q), between("start", from, q.To), sel.condition))
+	to := q.To
+	if q.Means {
+		to = to.Add(store.After)
+	}
+	return s.rowsOf(ctx, q, sel, both(where(q), between("start", from, to), sel.condition))
 }
 
 // rowsOf returns the profiles for which a condition holds, in the same order.
@@ -120,7 +125,7 @@ func (s *Store) rowsOf(ctx context.Context, q *store.Query, sel *selection, cond
 			weight: 1,
 			stream: st, id: ids[i], start: starts[i], end: ends[i], key: keys[i], rows: counts[i], series: series[i], head: known[heads[i]],
 			duration: durations[i], counters: counters[i] != 0, totals: totals[i], pin: pins[i],
-			holds: first <= starts[i] && starts[i] < last && !baselines[ids[i]],
+			holds: first <= starts[i] && starts[i] < last && !baselines[ids[i]], only: baselines[ids[i]],
 		})
 	}
 	out := make([]*row, len(all))
@@ -212,7 +217,13 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(r *row) bool { return !r.holds })
+	around := rows
+	rows = nil
+	for _, r := range around {
+		if r.holds {
+			rows = append(rows, r)
+		}
+	}
 	type slot struct {
 		values  []int64
 		rows    [][]*row // by stream
@@ -223,27 +234,41 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	}
 	type line struct {
 		store.Line
-		kind  string
-		slots map[int64]*slot
+		kind   string
+		slots  map[int64]*slot
+		course *store.Course
 	}
 	lines := map[string]*line{}
+	lineOf := func(r *row) *line {
+		var group store.Labels
+		for _, name := range by {
+			group = append(group, store.Label{Name: name, Value: r.label(name)})
+		}
+		group = store.NewLabels(group...)
+		key := r.kind + group.String() + store.TypesText(r.types)
+		l := lines[key]
+		if l == nil {
+			l = &line{Line: store.Line{Labels: group, Types: r.types}, kind: r.kind, slots: map[int64]*slot{}}
+			lines[key] = l
+		}
+		return l
+	}
+	if q.Means && q.Fold == store.Natural {
+		courses(around, nanos(q.To), func(r *row) *store.Course {
+			l := lineOf(r)
+			if l.course == nil {
+				l.course = store.NewCourse(&q, step, l.kind, l.Types)
+			}
+			return l.course
+		})
+	}
 	var last *stream
 	var l *line
 	var of *slot
 	samples := slices.Concat(samplesOf(rows)...)
 	for i, r := range rows {
 		if r.stream != last {
-			last, of = r.stream, nil
-			var group store.Labels
-			for _, name := range by {
-				group = append(group, store.Label{Name: name, Value: r.label(name)})
-			}
-			group = store.NewLabels(group...)
-			key := r.kind + group.String() + store.TypesText(r.types)
-			if l = lines[key]; l == nil {
-				l = &line{Line: store.Line{Labels: group, Types: r.types}, kind: r.kind, slots: map[int64]*slot{}}
-				lines[key] = l
-			}
+			last, of, l = r.stream, nil, lineOf(r)
 		}
 		at := r.start / int64(step)
 		sl := l.slots[at]
@@ -273,10 +298,15 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	var out []store.Line
 	for _, key := range sortedKeys(lines) {
 		l := lines[key]
+		if l.course != nil {
+			if l.Means = l.course.Means(); len(l.Means)+len(l.slots) == 0 {
+				continue // its profiles are all before or after the time
+			}
+		}
 		for _, at := range sortedKeys(l.slots) {
 			sl := l.slots[at]
-			w := store.Weigh(sl.samples, int64(step))
-			if q.Fold == store.Natural {
+			if q.Fold == store.Natural && hasLevels(l.kind, l.Types) {
+				w := store.Weigh(sl.samples, int64(step))
 				for k, t := range l.Types {
 					if store.NatureOf(l.kind, t.Type, false) == store.Level {
 						sl.values[k] = w.Mean(func(i, j int) int64 { return sl.rows[i][j].total(k) })
@@ -284,13 +314,41 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 				}
 			}
 			l.Points = append(l.Points, store.Point{
-				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.rows), Processes: w.Processes,
+				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.rows),
 				Covered: sl.covered, Grown: sl.grown,
 			})
 		}
 		out = append(out, l.Line)
 	}
 	return out, nil
+}
+
+// courses adds the course of each stream to the one that of returns, also of streams that have profiles only before or after the time, which ends at to.
+func courses(rows []*row, to int64, of func(r *row) *store.Course) {
+	var streams [][]*row
+	var stages [][]store.Stage
+	for _, r := range rows {
+		if r.only {
+			continue
+		}
+		n := len(streams)
+		if n == 0 || streams[n-1][0].stream != r.stream {
+			streams, stages = append(streams, nil), append(stages, nil)
+			n++
+		}
+		g := store.Stage{At: r.start, Took: r.duration, Counters: r.counters}
+		if g.Took == 0 {
+			g.Took = r.end - r.start
+		}
+		if r.before != nil {
+			g.Since, g.Same = r.start-r.before.start, !r.restarted() && r.hasCounters()
+		}
+		streams[n-1], stages[n-1] = append(streams[n-1], r), append(stages[n-1], g)
+	}
+	store.Follow(stages, func(i int) string { return streams[i][0].service }, to)
+	for i, s := range streams {
+		of(s[0]).Add(stages[i], func(j, k int) float64 { return float64(s[j].grown(k, store.Natural)) })
+	}
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {

@@ -161,6 +161,16 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	})
 }
 
+// group returns the labels of the line of a profile, and what identifies it.
+func (f *found) group(by []string) (store.Labels, string) {
+	var group store.Labels
+	for _, name := range by {
+		group = append(group, store.Label{Name: name, Value: f.label(name)})
+	}
+	group = store.NewLabels(group...)
+	return group, f.part.kind + group.String() + store.TypesText(f.part.types())
+}
+
 func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []store.Line {
 	type slot struct {
 		values  []int64
@@ -172,24 +182,32 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 	}
 	type line struct {
 		store.Line
-		kind  string
-		slots map[int64]*slot
+		kind   string
+		slots  map[int64]*slot
+		course *store.Course
 	}
 	lines := map[string]*line{}
-	samples := samplesOf(streams)
-	for i, list := range streams {
-		f := list[0]
-		var group store.Labels
-		for _, name := range by {
-			group = append(group, store.Label{Name: name, Value: f.label(name)})
-		}
-		group = store.NewLabels(group...)
-		key := f.part.kind + group.String() + store.TypesText(f.part.types())
+	lineOf := func(f *found) *line {
+		group, key := f.group(by)
 		l := lines[key]
 		if l == nil {
 			l = &line{Line: store.Line{Labels: group, Types: f.part.types()}, kind: f.part.kind, slots: map[int64]*slot{}}
 			lines[key] = l
 		}
+		return l
+	}
+	if a.Means && a.Fold == store.Natural {
+		a.courses(func(f *found) *store.Course {
+			l := lineOf(f)
+			if l.course == nil {
+				l.course = store.NewCourse(&a.Query, step, l.kind, l.Types)
+			}
+			return l.course
+		})
+	}
+	samples := samplesOf(streams)
+	for i, list := range streams {
+		l := lineOf(list[0])
 		var last *slot
 		for j, f := range list {
 			at := floorDiv(max(f.start, a.From.UnixNano()), int64(step)) // sums may begin before
@@ -225,10 +243,15 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 	var out []store.Line
 	for _, key := range slices.Sorted(maps.Keys(lines)) {
 		l := lines[key]
+		if l.course != nil {
+			if l.Means = l.course.Means(); len(l.Means)+len(l.slots) == 0 {
+				continue // its profiles are all before or after the time
+			}
+		}
 		for _, at := range slices.Sorted(maps.Keys(l.slots)) {
 			sl := l.slots[at]
-			w := store.Weigh(sl.samples, int64(step))
-			if a.Fold == store.Natural {
+			if a.Fold == store.Natural && hasLevels(l.kind, l.Types) {
+				w := store.Weigh(sl.samples, int64(step))
 				for k, t := range l.Types {
 					if store.NatureOf(l.kind, t.Type, false) == store.Level {
 						sl.values[k] = w.Mean(func(i, j int) int64 { return sl.streams[i][j].totals[k] })
@@ -236,7 +259,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 				}
 			}
 			l.Points = append(l.Points, store.Point{
-				Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Processes: w.Processes, Covered: sl.covered, Grown: sl.grown,
+				Time: fromNano(at * int64(step)), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Covered: sl.covered, Grown: sl.grown,
 			})
 		}
 		out = append(out, l.Line)

@@ -25,6 +25,7 @@ type part struct {
 
 	about  []*taken
 	in     []bool        // which of them q selects
+	near   []bool        // which of them it would select if its time began earlier and ended later; for Means
 	stored *stored       // where it is in a segment; nil in memory
 	reader segmentReader // of that segment
 
@@ -62,6 +63,10 @@ func (s *Store) askBut(ctx context.Context, q store.Query, whole func(p *part, s
 	if from.After(q.From) {
 		from = q.From // it ran over
 	}
+	to := q.To
+	if q.Means {
+		to = to.Add(store.After)
+	}
 	a := &answer{Query: q, pins: sync.OnceValue(func() []store.Pin {
 		pins, _ := s.catalog.pins(q.Tenant, false) // they only say more precisely what is left
 		return pins
@@ -71,7 +76,7 @@ func (s *Store) askBut(ctx context.Context, q store.Query, whole func(p *part, s
 		whole = nil // labels of single profiles matter
 	}
 	for _, b := range s.all() {
-		if b.Tenant != q.Tenant || one && b.Service != service || !b.day.Before(q.To) || !b.day.Add(24*time.Hour).After(from) {
+		if b.Tenant != q.Tenant || one && b.Service != service || !b.day.Before(to) || !b.day.Add(24*time.Hour).After(from) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -91,18 +96,21 @@ func (s *Store) askBut(ctx context.Context, q store.Query, whole func(p *part, s
 			p := &part{opened: o, kind: sec.kind, labels: sec.labels, shape: sec.shape}
 			if a.wants(p) {
 				p.about = sec.taken
-				a.take(p, from)
+				a.take(p, from, to)
 			}
 		}
 		for _, g := range o.segments {
 			for i := range g.sections {
 				sec := &g.sections[i]
 				p := &part{opened: o, kind: sec.kind, labels: sec.labels, shape: sec.shape, stored: sec, rolled: sec.rolled}
-				last := from.UnixNano()
+				from, last := from, from.UnixNano()
 				if sec.rolled {
-					last = floorDiv(q.From.UnixNano(), g.hour) * g.hour
+					if q.Means && b.day.Before(from) {
+						from = b.day // sums are of more than the time after which they begin
+					}
+					last = min(from.UnixNano(), floorDiv(q.From.UnixNano(), g.hour)*g.hour)
 				}
-				if sec.last < last || sec.first >= q.To.UnixNano() || !a.wants(p) {
+				if sec.last < last || sec.first >= to.UnixNano() || !a.wants(p) {
 					continue
 				}
 				if whole != nil && !sec.rolled && g.hour != baselineHour && sec.first >= q.From.UnixNano() && sec.last < q.To.UnixNano() {
@@ -122,7 +130,7 @@ func (s *Store) askBut(ctx context.Context, q store.Query, whole func(p *part, s
 				for j := range about {
 					p.about[j] = &about[j]
 				}
-				a.take(p, from)
+				a.take(p, from, to)
 			}
 		}
 	}
@@ -174,14 +182,17 @@ func (a *answer) wants(p *part) bool {
 }
 
 // take takes a part whose profiles are known, when one of them matters.
-func (a *answer) take(p *part, from time.Time) {
+func (a *answer) take(p *part, from, to time.Time) {
 	p.series = p.labels.String()
 	p.in = make([]bool, len(p.about))
+	if a.Means {
+		p.near = make([]bool, len(p.about))
+	}
 	fits := map[uint32]bool{}
 	some := false
 	for i, t := range p.about {
-		in := t.start >= a.From.UnixNano() || p.rolled && a.reaches(p, t)
-		if t.start >= a.To.UnixNano() || !in && (p.rolled || t.start < from.UnixNano()) {
+		in := t.start < a.To.UnixNano() && (t.start >= a.From.UnixNano() || p.rolled && a.reaches(p, t))
+		if t.start >= to.UnixNano() || !in && (p.rolled && !a.Means || t.start < from.UnixNano()) {
 			continue
 		}
 		fit, ok := fits[t.row]
@@ -190,6 +201,9 @@ func (a *answer) take(p *part, from time.Time) {
 			fits[t.row] = fit
 		}
 		p.in[i] = fit && in && t.flags&flagBaseline == 0
+		if a.Means {
+			p.near[i] = fit && t.flags&flagBaseline == 0 // others are in sums, too
+		}
 		some = some || fit
 	}
 	if some {

@@ -88,16 +88,21 @@ func Levels(t *testing.T, open func(t *testing.T, now func() time.Time) store.St
 			if got := total(merged.Profile, 0); !near(float64(got), float64(l.Level)) {
 				t.Errorf("%s, %s: %d goroutines, want %d", when, l.Service, got, l.Level)
 			}
+			q.Means = true
 			lines, err := s.Totals(ctx, q, 1000*time.Hour, nil)
-			if err != nil || len(lines) != 1 || len(lines[0].Points) != 1 {
+			if err != nil || len(lines) != 1 || len(lines[0].Points) != 1 || len(lines[0].Means) != 1 {
 				t.Fatalf("%s, %s: %+v, %v, want one point", when, l.Service, lines, err)
 			}
 			p := lines[0].Points[0]
 			if !near(float64(p.Values[0]), float64(l.Level)) {
 				t.Errorf("%s, %s: %d goroutines in all of the time, want %d", when, l.Service, p.Values[0], l.Level)
 			}
-			if n := p.Processes; !near(n, l.Processes) {
+			m := lines[0].Means[0]
+			if n := m.Alive.Seconds() / m.Ran.Seconds(); !near(n, l.Processes) {
 				t.Errorf("%s, %s: %v processes, want %v", when, l.Service, n, l.Processes)
+			}
+			if v := m.Values[0] / m.Ran.Seconds(); !near(v, float64(l.Level)) {
+				t.Errorf("%s, %s: %v goroutines while there were processes, want %d", when, l.Service, v, l.Level)
 			}
 		}
 	}

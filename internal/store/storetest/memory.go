@@ -402,8 +402,9 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 	}
 	type line struct {
 		store.Line
-		kind  string
-		slots map[int64]*slot
+		kind   string
+		slots  map[int64]*slot
+		course *store.Course
 	}
 	lines := map[string]*line{}
 	streams := m.streams(q)
@@ -411,16 +412,7 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 	for n, s := range streams {
 		used := map[*slot]int{}
 		for j, e := range s {
-			var group store.Labels
-			for _, name := range by {
-				v := e.Labels.With(e.Row).Get(name)
-				if name == store.ServiceLabel {
-					v = e.Service
-				}
-				group = append(group, store.Label{Name: name, Value: v})
-			}
-			group = store.NewLabels(group...)
-			key := e.Kind + group.String() + store.TypesText(e.Parsed.SampleTypes)
+			group, key := e.group(by)
 			l := lines[key]
 			if l == nil {
 				l = &line{Line: store.Line{Labels: group, Types: e.Parsed.SampleTypes}, kind: e.Kind, slots: map[int64]*slot{}}
@@ -460,9 +452,26 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 			sl.streams[i], sl.samples[i] = append(sl.streams[i], e.Parsed), append(sl.samples[i], samples[n][j])
 		}
 	}
+	if q.Means && q.Fold == store.Natural {
+		if err := m.means(q, step, by, func(key string, group store.Labels, e *entry) **store.Course {
+			l := lines[key]
+			if l == nil {
+				l = &line{Line: store.Line{Labels: group, Types: e.Parsed.SampleTypes}, kind: e.Kind}
+				lines[key] = l
+			}
+			return &l.course
+		}); err != nil {
+			return nil, err
+		}
+	}
 	var out []store.Line
 	for _, key := range slices.Sorted(maps.Keys(lines)) {
 		l := lines[key]
+		if l.course != nil {
+			if l.Means = l.course.Means(); len(l.Means)+len(l.slots) == 0 {
+				continue
+			}
+		}
 		for _, at := range slices.Sorted(maps.Keys(l.slots)) {
 			sl := l.slots[at]
 			w := store.Weigh(sl.samples, int64(step))
@@ -474,12 +483,67 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 				}
 			}
 			l.Points = append(l.Points, store.Point{
-				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Processes: w.Processes, Covered: sl.covered, Grown: sl.grown,
+				Time: time.Unix(0, at*int64(step)).UTC(), Values: sl.values, Profiles: sl.n, Streams: len(sl.streams), Covered: sl.covered, Grown: sl.grown,
 			})
 		}
 		out = append(out, l.Line)
 	}
 	return out, nil
+}
+
+// group returns the labels of the line of a profile, and what identifies it.
+func (e *entry) group(by []string) (store.Labels, string) {
+	var group store.Labels
+	for _, name := range by {
+		v := e.Labels.With(e.Row).Get(name)
+		if name == store.ServiceLabel {
+			v = e.Service
+		}
+		group = append(group, store.Label{Name: name, Value: v})
+	}
+	group = store.NewLabels(group...)
+	return group, e.Kind + group.String() + store.TypesText(e.Parsed.SampleTypes)
+}
+
+// means works out what processes did, by line.
+func (m *Memory) means(q store.Query, step time.Duration, by []string, course func(key string, group store.Labels, e *entry) **store.Course) error {
+	around := q
+	around.From, around.To, around.Fold = q.From.Add(-store.Baseline), q.To.Add(store.After), store.Natural
+	streams := m.streams(around)
+	stages := make([][]store.Stage, len(streams))
+	values := make([][][]float64, len(streams))
+	for i, s := range streams {
+		for _, e := range s {
+			grown, err := e.grown()
+			if err != nil {
+				return err
+			}
+			var one []float64
+			for k := range e.Parsed.SampleTypes {
+				one = append(one, float64(total(grown, k)))
+			}
+			values[i] = append(values[i], one)
+			g := store.Stage{At: e.Start.UnixNano(), Took: e.Parsed.DurationNanos, Counters: e.Counters}
+			if g.Took == 0 {
+				g.Took = int64(e.End.Sub(e.Start))
+			}
+			if e.before != nil && !e.before.Start.Before(around.From) {
+				g.Since = int64(e.Start.Sub(e.before.Start))
+				g.Same = slices.Contains(e.counts(), true) && !restarted(e.Parsed, e.before.Parsed, e.counts())
+			}
+			stages[i] = append(stages[i], g)
+		}
+	}
+	store.Follow(stages, func(i int) string { return streams[i][0].Service }, q.To.UnixNano())
+	for i, s := range streams {
+		group, key := s[0].group(by)
+		c := course(key, group, &s[0])
+		if *c == nil {
+			*c = store.NewCourse(&q, step, s[0].Kind, s[0].Parsed.SampleTypes)
+		}
+		(*c).Add(stages[i], func(j, k int) float64 { return values[i][j][k] })
+	}
+	return nil
 }
 
 // Entries implements store.Store.

@@ -128,6 +128,8 @@ func (p *pair) ask(name string, q store.Query) {
 				steps = append(steps, 1000*time.Hour) // all in one step
 			}
 			for _, step := range steps {
+				q := q
+				q.Means = q.Fold == store.Natural
 				got, err := p.got.Totals(ctx, q, step, by)
 				want, wantErr := p.want.Totals(ctx, q, step, by)
 				same(fmt.Sprintf("totals, %s, by %v in steps of %v", what, by, step), got, want, err, wantErr)

@@ -24,7 +24,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 		test func(*testing.T, func(*testing.T, func() time.Time) store.Store)
 	}{
 		{"answers", answers}, {"deployed", deployed}, {"shuffled", shuffled}, {"repeated", repeated}, {"tenants", tenants}, {"refused", refused},
-		{"clocks", clocks}, {"kinds", oddKinds}, {"misfits", misfits}, {"metrics", otherMetrics}, {"restarts", restarts}, {"rates", rates}, {"shared", sharedLabels}, {"pins", pins}, {"received", received}, {"together", together},
+		{"clocks", clocks}, {"kinds", oddKinds}, {"misfits", misfits}, {"metrics", otherMetrics}, {"restarts", restarts}, {"rates", rates}, {"courses", coursesOf}, {"shared", sharedLabels}, {"pins", pins}, {"received", received}, {"together", together},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			if slices.Contains(rare, part.name) {

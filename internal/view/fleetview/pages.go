@@ -143,29 +143,19 @@ const mostDeploys = 50
 
 // ServiceTimes says what services cost over time, for a page. The totals are by service, those of deploys by DeployLabels, and earlier has the CPU totals
 // of the time before, which is as long.
-func ServiceTimes(totals, whole Totals, earlier, deploys []store.Line, series []store.Series, w Window) *report.FleetServices {
+func ServiceTimes(totals Totals, earlier, deploys []store.Line, series []store.Series, w Window) *report.FleetServices {
 	out := &report.FleetServices{From: w.From.UnixMilli(), To: w.To.UnixMilli(), Services: []report.FleetService{}, Any: len(series) > 0}
-	lines := map[string]map[string]line{}
+	lines := map[string]map[string]line{} // by measure and service
 	for i := range Measures {
-		m := &Measures[i]
-		for _, l := range totals[m.Kind] {
-			name := l.Labels.Get(store.ServiceLabel)
-			if lines[name] == nil {
-				lines[name] = map[string]line{}
-			}
-			if lines[name][m.Name] == nil {
-				lines[name][m.Name] = line{}
-			}
-			lines[name][m.Name].add(l, m, w)
-		}
+		lines[Measures[i].Name] = linesOf(totals[Measures[i].Kind], &Measures[i])
 	}
 	marks := Deploys(deploys, w.Step)
-	for _, r := range Services(totals, whole, earlier, series, w).Rows {
+	for _, r := range Services(totals, earlier, series, w).Rows {
 		s := report.FleetService{ServiceRow: r, Selector: store.Service(r.Service).String(), Deploys: marks[r.Service], Lines: []report.Spark{}}
 		s.Deploys = s.Deploys[max(0, len(s.Deploys)-mostDeploys):]
 		for _, m := range Measures {
-			if l := lines[r.Service][m.Name]; len(l) > 0 {
-				s.Lines = append(s.Lines, report.Spark{Of: m.Name, Points: l.points(w)})
+			if l := lines[m.Name][r.Service]; len(l) > 0 {
+				s.Lines = append(s.Lines, report.Spark{Of: m.Name, Points: l.points(l, w)})
 			}
 		}
 		out.Cores += r.Cores
@@ -177,26 +167,25 @@ func ServiceTimes(totals, whole Totals, earlier, deploys []store.Line, series []
 // mostLines is how many values of a label have a line of their own.
 const mostLines = 8
 
-// Graph says how a measure of a selection went over time. The totals are by a label, and those of deploys by DeployLabels; the series are those of the
-// selection.
-func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, deploys []store.Line, series []store.Series, w Window) *report.FleetGraph {
+// Graph says how a measure of a selection went over time. The totals are by a label, those of all by none, and those of deploys by DeployLabels; the series
+// are those of the selection.
+func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, all, deploys []store.Line, series []store.Series, w Window) *report.FleetGraph {
 	out := &report.FleetGraph{
 		Selection: *of, Measures: measuresOf(series), Of: m.Name, Unit: m.Unit, By: by, Step: w.Step.Milliseconds(), Lines: []report.GraphLine{}, Any: true,
 	}
 	for _, s := range series {
 		out.Profiles += s.Profiles
 	}
-	byValue := map[string]line{}
-	all := 0.0
+	byValue, whole := map[string]line{}, line{}
+	for _, l := range all {
+		whole.add(l, m)
+	}
 	for _, t := range totals {
 		value := t.Labels.Get(by)
 		if byValue[value] == nil {
 			byValue[value] = line{}
 		}
-		byValue[value].add(t, m, w)
-	}
-	for _, l := range byValue {
-		all += l.sum()
+		byValue[value].add(t, m)
 	}
 	names := slices.Collect(maps.Keys(byValue))
 	slices.SortFunc(names, func(a, b string) int {
@@ -206,8 +195,11 @@ func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, de
 		if len(l) == 0 {
 			return
 		}
-		g := report.GraphLine{Name: name, Selector: selector, Points: l.points(w), Mean: l.mean(w), Max: l.max()}
-		if all > 0 {
+		g := report.GraphLine{Name: name, Selector: selector, Points: l.points(whole, w), Mean: l.mean(w)}
+		for _, p := range g.Points {
+			g.Max = max(g.Max, p[1])
+		}
+		if all := whole.sum(); all > 0 {
 			g.Share = l.sum() / all
 		}
 		out.Lines = append(out.Lines, g)
@@ -221,8 +213,8 @@ func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, de
 			add(cmp.Or(name, "without "+by), with(at.Selector, by, store.Is, name).String(), byValue[name])
 		default:
 			out.Rest++
-			for t, v := range byValue[name] {
-				rest[t] += v
+			for at, a := range byValue[name] {
+				rest.put(at, a)
 			}
 		}
 	}
@@ -288,14 +280,10 @@ func Labels(of *report.Selection, at store.Ref, m *Measure, names []string, tota
 		values := map[string]float64{}
 		all := 0.0
 		for _, t := range totals[i] {
-			k := m.index(t.Types)
-			if k < 0 {
-				continue
-			}
-			for _, p := range t.Points {
-				values[t.Labels.Get(name)] += float64(p.Values[k])
-				all += float64(p.Values[k])
-			}
+			l := line{}
+			l.add(t, m)
+			values[t.Labels.Get(name)] += l.sum()
+			all += l.sum()
 		}
 		share := report.LabelShare{Name: name, Values: []report.ValueShare{}}
 		for value, v := range values {

@@ -14,7 +14,7 @@ import (
 
 var start = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
 
-// cpuLine returns a line of CPU time by minutes: of so many processes, each on one core for half of the ten seconds that are profiled.
+// cpuLine returns a line of CPU time by minutes: of so many processes, each on half a core, of which ten seconds are profiled.
 func cpuLine(labels store.Labels, first int, processes ...int) store.Line {
 	l := store.Line{Labels: labels, Types: []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
 	for i, n := range processes {
@@ -24,8 +24,14 @@ func cpuLine(labels store.Labels, first int, processes ...int) store.Line {
 		l.Points = append(l.Points, store.Point{
 			Time: start.Add(time.Duration(first+i) * time.Minute), Values: []int64{1, int64(n) * 5e9}, Profiles: n, Streams: n, Covered: time.Duration(n) * 10 * time.Second,
 		})
+		l.Means = append(l.Means, meanOf(first+i, time.Minute, n, 0, float64(n)*30e9))
 	}
 	return l
+}
+
+// meanOf returns what so many processes did in a minute, of which they ran for some time.
+func meanOf(minute int, ran time.Duration, processes int, values ...float64) store.Mean {
+	return store.Mean{Time: start.Add(time.Duration(minute) * time.Minute), Values: values, Alive: time.Duration(processes) * ran, Ran: ran, Told: ran}
 }
 
 func label(name, value string) store.Labels {
@@ -54,79 +60,73 @@ func TestNewWindow(t *testing.T) {
 	}
 }
 
-// In the last step of a time, those that had no turn yet hold as much as the others.
-func TestLevelInPartOfAStep(t *testing.T) {
-	types := []profile.ValueType{{Type: "goroutine", Unit: "count"}}
-	w := Window{start, start.Add(2*time.Minute + 20*time.Second), time.Minute}
-	line := store.Line{Labels: label(store.ServiceLabel, "api"), Types: types}
-	for i, n := range []int{4, 4, 1} {
-		line.Points = append(line.Points, store.Point{Time: start.Add(time.Duration(i) * time.Minute), Values: []int64{int64(n) * 10}, Profiles: n, Streams: n})
-	}
-	got := ServiceTimes(Totals{recording.Goroutine: {line}}, Totals{recording.Goroutine: {{Labels: line.Labels, Types: types, Points: []store.Point{{Values: []int64{40}}}}}}, nil, nil, []store.Series{{Service: "api", Kind: recording.Goroutine, Types: types}}, w).Services[0]
-	if got.Goroutines != 40 || got.Lines[0].Points[2][1] != 40 {
-		t.Errorf("there are %d goroutines, and in the chart %v, want 40", got.Goroutines, got.Lines)
-	}
-}
-
-// When all processes are replaced in a step, those before and those after do not add up.
-func TestDeployIsNotASpike(t *testing.T) {
-	of, at := ask(t, "api@-10m")
-	w := Window{at.From, at.To, time.Minute}
-	g := Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 6, 3, 3)}, nil, cpuSeries, w)
-	for _, p := range g.Lines[0].Points {
-		if p[1] != 1.5 {
-			t.Errorf("at %v there are %v cores, want 1.5 of 3 processes", p[0], p[1])
-		}
-	}
-	g = Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 6, 6, 6)}, nil, cpuSeries, w)
-	if g.Lines[0].Max != 3 {
-		t.Errorf("six processes that stay use %v cores, want 3", g.Lines[0].Max)
-	}
-}
-
-// What a service allocates in its first step is divided by the time in which it was counted.
-func TestRateOfFirstStep(t *testing.T) {
-	types := []profile.ValueType{{Type: "alloc_space", Unit: "bytes"}}
-	w := Window{start, start.Add(time.Hour), 30 * time.Minute}
-	lines := []store.Line{{
-		Labels: label(store.ServiceLabel, "api"), Types: types,
-		Points: []store.Point{{Time: start.Add(30 * time.Minute), Values: []int64{60e6}, Profiles: 2, Streams: 1, Processes: 1, Grown: time.Minute}},
-	}}
-	series := []store.Series{{Service: "api", Kind: recording.Heap, Types: types, First: start.Add(59 * time.Minute), Last: start.Add(time.Hour), Profiles: 2}}
-	got := ServiceTimes(Totals{recording.Heap: lines}, nil, nil, nil, series, w).Services[0]
-	if got.Allocated != 1e6 || got.Lines[0].Points[0][1] != 1e6 {
-		t.Errorf("60 MB in a minute are %v, and in the chart %v, want 1 MB/s", got.Allocated, got.Lines)
-	}
-	of, at := ask(t, "api@-10m")
-	if g := Graph(of, at, &Measures[1], "", lines, nil, series, w); g.Lines[0].Mean != 1e6 {
-		t.Errorf("60 MB in a minute are %v in the graph, want 1 MB/s", g.Lines[0].Mean)
-	}
-}
-
-// In the last step of a time, not all processes may have had their turn.
+// A value in a step is the mean over the time in which there was any process, so that lines of single processes add up to that of all.
 func TestPartOfAStep(t *testing.T) {
 	of, at := ask(t, "api@-10m")
 	w := Window{at.From, at.From.Add(2*time.Minute + 20*time.Second), time.Minute}
-	g := Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 1)}, nil, cpuSeries, w)
-	for _, p := range g.Lines[0].Points {
-		if p[1] != 1.5 {
-			t.Errorf("at %v there are %v cores, want 1.5 of 3 processes", p[0], p[1])
+	line := func(pod string, means ...store.Mean) store.Line {
+		return store.Line{Labels: label("pod", pod), Types: cpuSeries[0].Types, Means: means}
+	}
+	// One runs for a minute and a half, another one takes its place; a third one begins in the middle of the first minute, and runs to the end.
+	parts := []store.Line{
+		line("a", meanOf(0, time.Minute, 1, 60e9), meanOf(1, 30*time.Second, 1, 30e9)), line("b", meanOf(1, 30*time.Second, 1, 30e9), meanOf(2, 20*time.Second, 1, 20e9)),
+		line("c", meanOf(0, 30*time.Second, 1, 15e9), meanOf(1, time.Minute, 1, 30e9), meanOf(2, 20*time.Second, 1, 10e9)),
+	}
+	all := store.Line{Types: cpuSeries[0].Types, Means: []store.Mean{
+		{Time: start, Values: []float64{75e9}, Alive: 90 * time.Second, Ran: time.Minute, Told: time.Minute},
+		{Time: start.Add(time.Minute), Values: []float64{90e9}, Alive: 2 * time.Minute, Ran: time.Minute, Told: time.Minute},
+		{Time: start.Add(2 * time.Minute), Values: []float64{30e9}, Alive: 40 * time.Second, Ran: 20 * time.Second, Told: 20 * time.Second},
+	}}
+	want := []float64{1.25, 1.5, 1.5}
+	g := Graph(of, at, &Measures[0], "", []store.Line{all}, []store.Line{all}, nil, cpuSeries, w)
+	for i, p := range g.Lines[0].Points {
+		if p[1] != want[i] {
+			t.Errorf("in minute %d there are %v cores, want %v", i, p[1], want[i])
 		}
 	}
-	w.To = at.From.Add(3 * time.Minute)
-	g = Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 1)}, nil, cpuSeries, w)
-	if points := g.Lines[0].Points; points[2][1] != 0.5 {
-		t.Errorf("two of three processes ended, but there are %v cores, want 0.5", points[2][1])
+	if g.Lines[0].Mean != 195.0/140 {
+		t.Errorf("there are %v cores on average, want %v", g.Lines[0].Mean, 195.0/140)
+	}
+	g = Graph(of, at, &Measures[0], "pod", parts, []store.Line{all}, nil, cpuSeries, w)
+	sums, share := map[float64]float64{}, 0.0
+	for _, l := range g.Lines {
+		share += l.Share
+		for _, p := range l.Points {
+			sums[p[0]] += p[1]
+		}
+		if want := map[string]float64{"a": 1, "b": 1, "c": 0.5}[l.Name]; l.Mean != want {
+			t.Errorf("%s uses %v cores while it runs, want %v", l.Name, l.Mean, want)
+		}
+	}
+	for i, p := range Graph(of, at, &Measures[0], "", []store.Line{all}, []store.Line{all}, nil, cpuSeries, w).Lines[0].Points {
+		if sums[p[0]] != want[i] {
+			t.Errorf("in minute %d, processes use %v cores, want %v", i, sums[p[0]], want[i])
+		}
+	}
+	if share != 1 {
+		t.Errorf("the shares add up to %v", share)
+	}
+	labels := Labels(of, at, &Measures[0], []string{"pod"}, [][]store.Line{parts}).Labels[0]
+	for i, want := range []report.ValueShare{{Value: "a", Share: 90.0 / 195}, {Value: "c", Share: 55.0 / 195}, {Value: "b", Share: 50.0 / 195}} {
+		if got := labels.Values[i]; got.Value != want.Value || got.Share != want.Share {
+			t.Errorf("%s has %v, want %s with %v", got.Value, got.Share, want.Value, want.Share)
+		}
+	}
+	if n := processes([]store.Line{all}, w); n != 250.0/140 {
+		t.Errorf("there are %v processes, want %v", n, 250.0/140)
 	}
 }
 
-// The processes of the step before the last, in which all were replaced, are not taken for those of the last.
-func TestDeployBeforePartOfAStep(t *testing.T) {
-	of, at := ask(t, "api@-10m")
-	w := Window{at.From, at.From.Add(4*time.Minute + 20*time.Second), time.Minute}
-	g := Graph(of, at, &Measures[0], "", []store.Line{cpuLine(nil, 0, 3, 3, 3, 6, 3)}, nil, cpuSeries, w)
-	if g.Lines[0].Max != 1.5 {
-		t.Errorf("there are %v cores at most, want 1.5 of 3 processes", g.Lines[0].Max)
+// Profiles of one service may differ in their sample types: side by side, one after the other, or all the time.
+func TestSampleTypesDiffer(t *testing.T) {
+	w := Window{start, start.Add(2 * time.Minute), time.Minute}
+	other := []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}, {Type: "wall", Unit: "nanoseconds"}}
+	lines := []store.Line{
+		{Types: cpuSeries[0].Types, Means: []store.Mean{meanOf(0, time.Minute, 1, 60e9), meanOf(1, 30*time.Second, 1, 30e9)}},
+		{Types: other, Means: []store.Mean{meanOf(0, time.Minute, 1, 30e9, 0), meanOf(1, 30*time.Second, 1, 15e9, 0)}},
+	}
+	if got := Cores(lines, w); got != 135.0/120 {
+		t.Errorf("there are %v cores, want %v", got, 135.0/120)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestVersionsInOrder(t *testing.T) {
 		{"side by side all the time", []store.Series{ran("b", 24*time.Hour, 20*time.Second), ran("a", 24*time.Hour-time.Minute, 0)}, []string{"a", "b"}, "a, b"},
 		{"side by side, then one", []store.Series{ran("b", 24*time.Hour, 2*time.Hour), ran("a", 24*time.Hour-time.Minute, 0)}, []string{"b", "a"}, "a"},
 	} {
-		rows := Services(nil, nil, nil, c.series, Window{start, now, 24 * time.Minute}).Rows
+		rows := Services(nil, nil, c.series, Window{start, now, 24 * time.Minute}).Rows
 		if len(rows) != 1 || !slices.Equal(rows[0].Versions, c.want) {
 			t.Errorf("%s: %+v, want %v", c.name, rows, c.want)
 		}
@@ -166,12 +166,12 @@ func TestVersionsInOrder(t *testing.T) {
 func TestChangeOfServices(t *testing.T) {
 	from := start.Add(5 * time.Minute)
 	service := label(store.ServiceLabel, "api")
-	rows := Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, nil, []store.Line{cpuLine(service, 0, 2, 2, 2, 2, 2)}, cpuSeries, Window{from, from.Add(5 * time.Minute), time.Minute}).Rows
+	rows := Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, []store.Line{cpuLine(service, 0, 2, 2, 2, 2, 2)}, cpuSeries, Window{from, from.Add(5 * time.Minute), time.Minute}).Rows
 	if len(rows) != 1 || rows[0].Before != 1 || rows[0].Cores != 2 {
 		t.Errorf("%+v, want 1 core before and 2 now", rows)
 	}
 	few := []store.Line{cpuLine(service, 0, 2, 2)}
-	rows = Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, nil, few, cpuSeries, Window{from, from.Add(5 * time.Minute), time.Minute}).Rows
+	rows = Services(Totals{recording.CPU: {cpuLine(service, 5, 4, 4, 4, 4, 4)}}, few, cpuSeries, Window{from, from.Add(5 * time.Minute), time.Minute}).Rows
 	if len(rows) != 1 || rows[0].Before != 0 || rows[0].Cores != 2 {
 		t.Errorf("%+v, want no time before with profiles in two of five minutes", rows)
 	}
@@ -180,7 +180,7 @@ func TestChangeOfServices(t *testing.T) {
 // What no profile of a service says is unknown, not zero.
 func TestUnknownMeasures(t *testing.T) {
 	types := func(name string) []profile.ValueType { return []profile.ValueType{{Type: name, Unit: "count"}} }
-	got := Services(nil, nil, nil, []store.Series{
+	got := Services(nil, nil, []store.Series{
 		{Service: "folded", Kind: recording.CPU, Types: types("samples")},
 		{Service: "live", Kind: recording.Heap, Types: types("inuse_space")},
 		{Service: "whole", Kind: recording.CPU, Types: types("cpu")},
@@ -215,7 +215,7 @@ func TestGraphBy(t *testing.T) {
 		lines = append(lines, cpuLine(label("pod", string(rune('a'+i))), 0, 12-i, 12-i))
 	}
 	lines = append(lines, cpuLine(nil, 0, 1, 1))
-	g := Graph(of, at, &Measures[0], "pod", lines, nil, cpuSeries, Window{at.From, at.To, time.Minute})
+	g := Graph(of, at, &Measures[0], "pod", lines, lines, nil, cpuSeries, Window{at.From, at.To, time.Minute})
 	if len(g.Lines) != mostLines+1 || g.Rest != 5 || g.Lines[0].Name != "a" || g.Lines[0].Selector != `api{pod="a"}` || g.Lines[mostLines].Name != "others" {
 		t.Fatalf("the lines are %+v, and %d others", g.Lines, g.Rest)
 	}

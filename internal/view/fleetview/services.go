@@ -4,11 +4,13 @@ package fleetview
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/order"
+	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
@@ -23,21 +25,15 @@ const mostSeries = 4
 // Totals are lines of a store by kind, by service, in steps of the same length.
 type Totals map[string][]store.Line
 
-// WholeStep is the step of totals that are of all the time of a question: longer than any history.
-const WholeStep = 100 * 365 * 24 * time.Hour
-
-// HeldKinds are the kinds whose totals Services needs in one step, because they say what processes hold.
-var HeldKinds = []string{recording.Heap, recording.Goroutine}
-
-// heldTypes are the sample types of what processes hold, by kind.
-var heldTypes = map[string]string{recording.Heap: "inuse_space", recording.Goroutine: "goroutine"}
-
 // Kinds are the kinds that Services needs.
 var Kinds = []string{recording.CPU, recording.Heap, recording.Goroutine}
 
-// Services says what services cost on average over a window. The totals are in its steps, and those of whole in one step: means of steps are not the mean,
-// since some steps have more profiles than others. The series are those of the time, and earlier has the CPU totals of the time before it, which is as long.
-func Services(totals, whole Totals, earlier []store.Line, series []store.Series, w Window) *report.Services {
+// AllStep is the step of totals that are of all the time of a question: longer than any history.
+const AllStep = 100 * 365 * 24 * time.Hour
+
+// Services says what services cost on average over a window, while they ran. The totals are in its steps. The series are those of the time, and earlier has
+// the CPU totals of the time before it, which is as long.
+func Services(totals Totals, earlier []store.Line, series []store.Series, w Window) *report.Services {
 	from, to := w.From, w.To
 	out := &report.Services{From: from, To: to}
 	rows := map[string]*report.ServiceRow{}
@@ -71,44 +67,49 @@ func Services(totals, whole Totals, earlier []store.Line, series []store.Series,
 			versions[s.Service][v] = versions[s.Service][v].with(s.First, s.Last)
 		}
 	}
+	rounds := map[string]time.Duration{} // in which all processes have profiles
+	for _, kind := range Kinds {
+		for name, lines := range byService(totals[kind]) {
+			row(name).Processes = max(row(name).Processes, processes(lines, w))
+			if each := apart(lines); each > 0 && (rounds[name] == 0 || 2*each < rounds[name]) {
+				rounds[name] = 2 * each
+			}
+		}
+	}
 	for name, of := range versions {
 		r := rows[name]
-		r.Versions, r.Running, r.Replaced = deployed(of, w, r.Last)
+		r.Versions, r.Running, r.Replaced = deployed(of, w, r.Last, max(w.Step, leastStep, min(rounds[name], longestRound)))
 	}
 	cores := map[string][]report.Point{}
-	steps := stepsOf(totals[recording.CPU])
-	stepsBefore := stepsOf(earlier)
-	count := func(kind, service string, points []store.Point) {
-		r := row(service)
-		r.Processes = max(r.Processes, meanProcesses(points, w.since(series, kind, service)))
-	}
-	each(totals[recording.CPU], "cpu", func(service string, points []store.Point, k int) {
-		row(service).Cores = perSecond(points, k, w.since(series, recording.CPU, service)) / 1e9
-		count(recording.CPU, service, points)
-		for i, p := range points {
-			if used, ok := rate(points, i, k, w); ok {
-				cores[service] = append(cores[service], report.Point{X: int64(p.Time.Sub(from)), Y: int64(used)})
+	before := Window{from.Add(-to.Sub(from)), from, w.Step}
+	for i := range Measures {
+		m := &Measures[i]
+		for name, l := range linesOf(totals[m.Kind], m) {
+			r, mean := row(name), l.mean(w)
+			switch m.Name {
+			case "cores":
+				r.Cores = mean
+				for _, p := range l.points(l, w) {
+					cores[name] = append(cores[name], report.Point{X: int64(time.UnixMilli(int64(p[0])).Sub(from)), Y: int64(p[1] * 1e9)})
+				}
+			case "allocated":
+				r.Allocated = mean
+			case "live":
+				r.Live = int64(math.Round(mean))
+			case "goroutines":
+				r.Goroutines = int64(math.Round(mean))
 			}
 		}
-	})
-	each(earlier, "cpu", func(service string, points []store.Point, k int) {
-		// A few profiles say nothing about all the time.
-		if r := rows[service]; r != nil && len(stepsBefore[service]) >= (len(steps[service])+1)/2 { // without a row, the service has ended
-			r.Before = perSecond(points, k, Window{from.Add(-to.Sub(from)), from, w.Step}) / 1e9
+		if m.Name != "cores" {
+			continue
 		}
-	})
-	each(totals[recording.Heap], "alloc_space", func(service string, points []store.Point, k int) {
-		row(service).Allocated = perSecond(points, k, w.since(series, recording.Heap, service))
-	})
-	for _, kind := range HeldKinds {
-		each(totals[kind], heldTypes[kind], func(service string, points []store.Point, _ int) { count(kind, service, points) })
-		each(whole[kind], heldTypes[kind], func(service string, points []store.Point, k int) {
-			if v := points[0].Values[k]; kind == recording.Heap {
-				row(service).Live = v
-			} else {
-				row(service).Goroutines = v
+		now := linesOf(totals[m.Kind], m)
+		for name, l := range linesOf(earlier, m) {
+			// A few profiles say nothing about all the time.
+			if r := rows[name]; r != nil && l.time(before) >= now[name].time(w)/2 { // without a row, the service has ended
+				r.Before = l.mean(before)
 			}
-		})
+		}
 	}
 	for _, r := range rows {
 		slices.Sort(r.Kinds)
@@ -130,23 +131,13 @@ func Services(totals, whole Totals, earlier []store.Line, series []store.Series,
 	return out
 }
 
-// Cores returns how many cores processes used on average, together, by the totals of their CPU profiles in the steps of a window.
+// Cores returns how many cores processes used on average while they ran, together, by the totals of their CPU profiles in the steps of a window.
 func Cores(lines []store.Line, w Window) float64 {
-	used := 0.0
-	steps := map[time.Time]bool{}
-	each(lines, "cpu", func(_ string, points []store.Point, k int) {
-		there := time.Duration(0)
-		for _, p := range points {
-			steps[p.Time] = true
-			there += w.part(p.Time)
-		}
-		used += perSecond(points, k, w) / 1e9 * there.Seconds()
-	})
-	all := time.Duration(0)
-	for at := range steps {
-		all += w.part(at)
+	all := line{}
+	for _, l := range lines {
+		all.add(l, Find("cores", []store.Series{{Kind: recording.CPU, Types: l.Types}}))
 	}
-	return used / max(all, time.Second).Seconds()
+	return all.mean(w)
 }
 
 // A span is the time from the first profile to the last.
@@ -162,29 +153,29 @@ func (s span) with(first, last time.Time) span {
 	return s
 }
 
-// stepsOf returns the steps in which services have profiles.
-func stepsOf(lines []store.Line) map[string]map[time.Time]bool {
-	out := map[string]map[time.Time]bool{}
+// apart returns how far apart the profiles of a process are, on average.
+func apart(lines []store.Line) time.Duration {
+	alive, profiles := time.Duration(0), 0
 	for _, l := range lines {
-		name := l.Labels.Get(store.ServiceLabel)
-		if out[name] == nil {
-			out[name] = map[time.Time]bool{}
+		for _, p := range l.Means {
+			alive += p.Alive
 		}
 		for _, p := range l.Points {
-			out[name][p.Time] = true
+			profiles += p.Profiles
 		}
 	}
-	return out
+	return alive / time.Duration(max(profiles, 1))
 }
 
 // deployed returns versions in the order in which they were deployed, how many of the last of them ran at the end, and which one the last one replaced, if
 // any. Those that ran lately may run side by side, and which profile came last is then chance, so that which came first counts. Others count by their end: a
 // version may have come back. Of versions that all ran from the start of the window on, it is chance, too, which profile came first.
-func deployed(versions map[string]span, w Window, last time.Time) (order []string, running int, replaced string) {
-	round := max(w.Step, leastStep) // in which all processes have profiles
+func deployed(versions map[string]span, w Window, last time.Time, round time.Duration) (order []string, running int, replaced string) {
 	lately, began := last.Add(-round), w.From.Add(round)
 	for v, s := range versions {
-		s.first = later(s.first, began)
+		if s.first.Before(began) {
+			s.first = began
+		}
 		versions[v] = s
 		if !s.last.Before(lately) {
 			running++
@@ -208,53 +199,49 @@ func deployed(versions map[string]span, w Window, last time.Time) (order []strin
 	return order, running, replaced
 }
 
-// each calls back for the points of each service that have a sample type.
-func each(lines []store.Line, typ string, call func(service string, points []store.Point, k int)) {
+// The time in which all processes have profiles is taken to be within these.
+const (
+	leastStep    = 5 * time.Minute
+	longestRound = 2 * store.Baseline
+)
+
+// loadSteps is the number of steps in which Load looks for when processes ran.
+const loadSteps = 12
+
+// LoadStep returns the length of the steps of the totals that Load needs.
+func LoadStep(from, to time.Time) time.Duration { return max(to.Sub(from)/loadSteps, time.Minute) }
+
+// Load says how many processes profiles of one kind are of, and what time. The totals are in the steps of a window, and merged is their sum.
+func Load(kind string, lines []store.Line, merged *store.Merged, w Window) recording.Load {
+	out := recording.Load{Profiles: merged.Profiles, Processes: processes(lines, w)}
+	ran := line{}
+	did, sampled := line{}, 0.0
 	for _, l := range lines {
-		for k, t := range l.Types {
-			if t.Type == typ && len(l.Points) > 0 {
-				call(l.Labels.Get(store.ServiceLabel), l.Points, k)
+		k := mainFlow(kind, l.Types)
+		for _, p := range l.Points {
+			if out.Covered += cmp.Or(p.Covered, p.Grown); k >= 0 {
+				sampled += float64(p.Values[k])
+			}
+		}
+		for _, p := range l.Means {
+			ran.put(p.Time.UnixMilli(), amount{0, p.Ran})
+			if k >= 0 {
+				did.put(p.Time.UnixMilli(), amount{p.Values[k], p.Told})
 			}
 		}
 	}
+	if out.Seen = ran.time(w); sampled > 0 {
+		out.Scale = did.mean(w) / sampled
+	}
+	return out
 }
 
-// loadSteps is the number of steps of a window for counting processes: few enough that each step has profiles of all processes.
-const (
-	loadSteps = 12
-	leastStep = 5 * time.Minute
-)
-
-// LoadStep returns the shortest step of the totals that Load needs.
-func LoadStep(from, to time.Time) time.Duration { return max(to.Sub(from)/loadSteps, leastStep) }
-
-// Load says how many processes profiles of one kind are of, and what time. The totals are in the steps of a window, and merged is their sum.
-func Load(lines []store.Line, merged *store.Merged, w Window) recording.Load {
-	out := recording.Load{Profiles: merged.Profiles}
-	streams := map[time.Time]float64{}
-	w.From = later(w.From, merged.First)
-	for _, l := range lines {
-		for i, p := range l.Points {
-			streams[p.Time] += processes(l.Points, i, w)
-			out.Covered += told(p)
+// mainFlow returns which sample type of a kind says most about what is done, of those that are no levels, or -1.
+func mainFlow(kind string, types []profile.ValueType) int {
+	for k, t := range slices.Backward(types) {
+		if store.NatureOf(kind, t.Type, true) != store.Level {
+			return k
 		}
 	}
-	if len(streams) == 0 {
-		return out
-	}
-	var all time.Duration
-	for at, n := range streams {
-		out.Processes += n * w.part(at).Seconds()
-		all += w.part(at)
-	}
-	out.Processes /= all.Seconds()
-	// From the first profile to the last, and the time that the last is of, which is no longer than that between two.
-	out.Seen = merged.Last.Sub(merged.First)
-	if each := merged.Profiles / max(merged.Streams, 1); each > 1 {
-		out.Seen += out.Seen / time.Duration(each-1)
-	} else {
-		out.Seen += out.Covered / time.Duration(max(merged.Profiles, 1))
-	}
-	out.Seen = min(out.Seen, time.Duration(len(streams))*w.Step)
-	return out
+	return -1
 }
