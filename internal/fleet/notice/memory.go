@@ -23,12 +23,12 @@ const (
 
 // A step is the profiles of one step of time.
 type step struct {
-	Time     time.Time
-	Total    float64
-	Profiles int
-	Streams  int
-	Covered  time.Duration // all together
-	Served   served        // requests
+	Time      time.Time
+	Total     float64
+	Profiles  int
+	Processes float64       // at the same time, on average: in a step with a deploy, there are profiles of more
+	Covered   time.Duration // all together
+	Served    served        // requests
 }
 
 // A series is what one function cost below one entry, step by step.
@@ -204,19 +204,4 @@ func (m *memory) pooled() float64 {
 	slices.Sort(all)
 	q := all[len(all)*3/4]
 	return math.Max(q, 0.003*0.003)
-}
-
-// processes returns how many processes there were on average; those of a part of them are given.
-func (m *memory) processes(from, to time.Time, given int) float64 {
-	sum, n := 0, 0
-	for _, s := range m.steps {
-		if !s.Time.Before(from) && s.Time.Before(to) {
-			sum += s.Streams
-			n++
-		}
-	}
-	if n == 0 {
-		return float64(given)
-	}
-	return min(float64(sum)/float64(n), float64(given))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/view/fleetview"
 )
 
 // Options are what a Noticer is made of. Store and Events have to be set.
@@ -147,10 +148,12 @@ func (n *Noticer) Look(ctx context.Context) error {
 func (n *Noticer) step(ctx context.Context, t *tenant, from time.Time) error {
 	for _, w := range watched {
 		q := store.Query{Tenant: t.name, Kind: w.kind, From: from, To: from.Add(n.Step)}
+		q.Means = true
 		lines, err := n.Store.Totals(ctx, q, n.Step, []string{store.ServiceLabel, versionLabel, store.BuildLabel})
 		if err != nil {
 			return err
 		}
+		q.Means = false
 		order.Stable(lines, func(a, b store.Line) int {
 			return strings.Compare(a.Labels.Get(store.ServiceLabel), b.Labels.Get(store.ServiceLabel))
 		})
@@ -160,10 +163,12 @@ func (n *Noticer) step(ctx context.Context, t *tenant, from time.Time) error {
 			if end < 0 {
 				end = len(lines)
 			}
-			if s := t.service(name, from); s != nil {
-				err := n.versions(ctx, s, lines[:end], q)
+			processes := fleetview.Processes(lines[:end], fleetview.Window{From: q.From, To: q.To, Step: n.Step})
+			of := slices.DeleteFunc(slices.Clone(lines[:end]), func(l store.Line) bool { return len(l.Points) == 0 })
+			if s := t.service(name, from); s != nil && len(of) > 0 {
+				err := n.versions(ctx, s, of, q)
 				if err == nil {
-					err = n.costs(ctx, s, w.kind, w.column, lines[:end], q)
+					err = n.costs(ctx, s, w.kind, w.column, of, processes, q)
 				}
 				if err != nil {
 					return fmt.Errorf("%s: %w", name, err)
@@ -203,12 +208,11 @@ func (t *tenant) service(name string, now time.Time) *service {
 }
 
 // costs adds the costs of a service in a step, and looks for changes.
-func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, lines []store.Line, q store.Query) error {
-	st := step{Time: q.From}
+func (n *Noticer) costs(ctx context.Context, s *service, kind, column string, lines []store.Line, processes float64, q store.Query) error {
+	st := step{Time: q.From, Processes: processes}
 	for _, l := range lines {
 		for _, p := range l.Points {
 			st.Profiles += p.Profiles
-			st.Streams += p.Streams
 			st.Covered += p.Covered
 		}
 	}
@@ -451,8 +455,14 @@ func (n *Noticer) side(ctx context.Context, s *service, kind string, m *memory, 
 		return nil, nil
 	}
 	out := &side{costs: m.names.costsOf(merged.Profile, k), profiles: merged.Profiles, streams: merged.Streams, second: 1 / to.Sub(from).Seconds()}
-	if covered := time.Duration(merged.Profile.DurationNanos); covered > 0 {
-		out.second = m.processes(from, to, merged.Streams) / covered.Seconds()
+	q.Means = true
+	lines, err := n.Store.Totals(ctx, q, n.Step, nil)
+	if err != nil {
+		return nil, err
+	}
+	lines = slices.DeleteFunc(lines, func(l store.Line) bool { return !merged.Has(kind, l.Types) })
+	if scale := fleetview.Load(kind, lines, merged, fleetview.Window{From: from, To: to, Step: n.Step}).Scale; scale > 0 {
+		out.second = scale
 	}
 	return out, nil
 }

@@ -106,10 +106,10 @@ func (m *memory) served(row int) []float64 {
 
 // profiled returns for how much of a step profiles say what was done.
 func (s *step) profiled() float64 {
-	if s.Covered <= 0 || s.Streams <= 0 {
+	if s.Covered <= 0 || s.Processes <= 0 {
 		return 1
 	}
-	return s.Covered.Seconds() / float64(s.Streams)
+	return s.Covered.Seconds() / s.Processes
 }
 
 // A per is how much an entry costs per request, next to what it did before.

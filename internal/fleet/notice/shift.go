@@ -30,7 +30,7 @@ func (n *Noticer) shifts(s *service, kind string, m *memory, scales [][]float64,
 		for t := from; t < to; t++ {
 			sum += values(t)
 			if c := m.steps[t].Covered.Seconds(); c > 0 {
-				processes += c / max(1, float64(m.steps[t].Streams))
+				processes += c / max(1, m.steps[t].Processes)
 			} else {
 				processes++
 			}

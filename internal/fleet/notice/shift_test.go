@@ -73,5 +73,5 @@ func TestShiftHasBegun(t *testing.T) {
 }
 
 func stepAt(at time.Time) step {
-	return step{Time: at, Profiles: 20, Streams: 4, Covered: 200 * time.Second}
+	return step{Time: at, Profiles: 20, Processes: 4, Covered: 200 * time.Second}
 }

@@ -112,7 +112,7 @@ func TestPartOfAStep(t *testing.T) {
 			t.Errorf("%s has %v, want %s with %v", got.Value, got.Share, want.Value, want.Share)
 		}
 	}
-	if n := processes([]store.Line{all}, w); n != 250.0/140 {
+	if n := Processes([]store.Line{all}, w); n != 250.0/140 {
 		t.Errorf("there are %v processes, want %v", n, 250.0/140)
 	}
 }

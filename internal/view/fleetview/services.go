@@ -70,7 +70,7 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, w Wind
 	rounds := map[string]time.Duration{} // in which all processes have profiles
 	for _, kind := range Kinds {
 		for name, lines := range byService(totals[kind]) {
-			row(name).Processes = max(row(name).Processes, processes(lines, w))
+			row(name).Processes = max(row(name).Processes, Processes(lines, w))
 			if each := apart(lines); each > 0 && (rounds[name] == 0 || 2*each < rounds[name]) {
 				rounds[name] = 2 * each
 			}
@@ -213,7 +213,7 @@ func LoadStep(from, to time.Time) time.Duration { return max(to.Sub(from)/loadSt
 
 // Load says how many processes profiles of one kind are of, and what time. The totals are in the steps of a window, and merged is their sum.
 func Load(kind string, lines []store.Line, merged *store.Merged, w Window) recording.Load {
-	out := recording.Load{Profiles: merged.Profiles, Processes: processes(lines, w)}
+	out := recording.Load{Profiles: merged.Profiles, Processes: Processes(lines, w)}
 	ran := line{}
 	did, sampled := line{}, 0.0
 	for _, l := range lines {

@@ -126,8 +126,8 @@ func (l line) mean(w Window) float64 {
 	return l.sum() / of.Seconds()
 }
 
-// processes returns how many processes ran at the same time, on average.
-func processes(lines []store.Line, w Window) float64 {
+// Processes returns how many processes ran at the same time, on average, by totals in the steps of a window.
+func Processes(lines []store.Line, w Window) float64 {
 	all := line{}
 	for _, l := range lines {
 		for _, p := range l.Means {

@@ -102,7 +102,7 @@ func (f *Fleet) Merge(_ context.Context, q store.Query) (*store.Merged, error) {
 	return out, err
 }
 
-// Totals implements store.Store, for what the Noticer asks: one step.
+// Totals implements store.Store, for what the Noticer asks: points of one step, and means.
 func (f *Fleet) Totals(_ context.Context, q store.Query, step time.Duration, _ []string) ([]store.Line, error) {
 	if q.Kind == recording.Process {
 		if !f.Requests {
@@ -111,6 +111,7 @@ func (f *Fleet) Totals(_ context.Context, q store.Query, step time.Duration, _ [
 		return []store.Line{{Types: processTypes, Points: []store.Point{{Time: q.From, Values: []int64{0, 1}}}}}, nil
 	}
 	points := map[int]*store.Point{}
+	means := map[int][]store.Mean{}
 	f.each(q, func(d *drawn, i int) {
 		p := points[d.versions[i]]
 		if p == nil {
@@ -120,11 +121,22 @@ func (f *Fleet) Totals(_ context.Context, q store.Query, step time.Duration, _ [
 		p.Profiles += perStep
 		p.Streams++
 		p.Covered += perStep * seconds * time.Second
+		all := means[d.versions[i]]
+		if len(all) == 0 || !all[len(all)-1].Time.Equal(d.at) {
+			all = append(all, store.Mean{Time: d.at, Values: []float64{0, 0}, Ran: Step, Told: Step})
+		}
+		m := &all[len(all)-1]
+		m.Alive += Step
+		for _, n := range d.counts[i] {
+			p.Values[1] += int64(n) * int64(time.Second/hertz)
+			m.Values[1] += float64(n) * float64(time.Second/hertz) * Step.Seconds() / (perStep * seconds)
+		}
+		means[d.versions[i]] = all
 	})
 	var out []store.Line
 	for _, v := range slices.Sorted(maps.Keys(points)) {
 		labels := store.NewLabels(store.Label{Name: store.ServiceLabel, Value: Service}, store.Label{Name: "version", Value: "v" + strconv.Itoa(v)})
-		out = append(out, store.Line{Labels: labels, Types: types, Points: []store.Point{*points[v]}})
+		out = append(out, store.Line{Labels: labels, Types: types, Points: []store.Point{*points[v]}, Means: means[v]})
 	}
 	return out, nil
 }
