@@ -227,17 +227,17 @@ func (s *Server) fleetGraph(w http.ResponseWriter, r *http.Request, tenant strin
 	}
 	by := r.FormValue("by")
 	at := fleetview.NewWindow(o.at.From, o.at.To, graphSteps)
-	var totals, all, deploys []store.Line
+	var labels []string
+	if by != "" {
+		labels = append(labels, by)
+	}
+	var totals, deploys []store.Line
 	var names []string
-	err = together(4, func(i int) (err error) {
+	err = together(3, func(i int) (err error) {
 		switch i {
 		case 0:
-			all, err = s.means(r.Context(), o.query, at.Step)
+			totals, err = s.means(r.Context(), o.query, at.Step, labels...)
 		case 1:
-			if by != "" {
-				totals, err = s.means(r.Context(), o.query, at.Step, by)
-			}
-		case 2:
 			deploys, err = s.Store.Totals(r.Context(), o.query, at.Step, fleetview.DeployLabels)
 		default:
 			names, _, err = s.names(r.Context(), o)
@@ -247,10 +247,7 @@ func (s *Server) fleetGraph(w http.ResponseWriter, r *http.Request, tenant strin
 	if err != nil {
 		return err
 	}
-	if by == "" {
-		totals = all
-	}
-	out := fleetview.Graph(o.of, o.at, o.measure, by, totals, all, deploys, o.series, at)
+	out := fleetview.Graph(o.of, o.at, o.measure, by, totals, deploys, o.series, at)
 	out.Labels = append([]string{}, names...)
 	return answerJSON(w, out)
 }

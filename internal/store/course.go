@@ -85,6 +85,8 @@ type Course struct {
 	natures        [2][]Nature // of the types, without and with counters
 	since          []bool      // a flow that nobody says the time of is of the time since the profile before
 	means          map[int64]*mean
+	last           *mean // the one that was looked up last
+	lastAt         int64
 	ran, told      []span
 }
 
@@ -201,12 +203,14 @@ func (c *Course) each(begin, end int64, call func(m *mean, d int64)) {
 		if at < math.MaxInt64/c.step-1 {
 			until = min(end, (at+1)*c.step)
 		}
-		m := c.means[at]
-		if m == nil {
-			m = &mean{values: make([]float64, len(c.since))}
-			c.means[at] = m
+		if c.last == nil || c.lastAt != at {
+			if c.last = c.means[at]; c.last == nil {
+				c.last = &mean{values: make([]float64, len(c.since))}
+				c.means[at] = c.last
+			}
+			c.lastAt = at
 		}
-		call(m, until-begin)
+		call(c.last, until-begin)
 		begin = until
 	}
 }
@@ -223,15 +227,34 @@ func (c *Course) union(spans []span, call func(m *mean, d int64)) {
 	}
 }
 
-// Means returns what was added, by step.
-func (c *Course) Means() []Mean {
+// Anything returns the course of all processes of courses, of which only the time counts in which they ran. Some of the courses may be nil.
+func Anything(courses []*Course) *Course {
+	var out *Course
+	for _, c := range courses {
+		if c == nil {
+			continue
+		}
+		if out == nil {
+			out = &Course{step: c.step, means: map[int64]*mean{}}
+		}
+		out.ran = append(out.ran, c.ran...)
+	}
+	if out != nil {
+		out.union(out.ran, func(m *mean, d int64) { m.ran += d })
+	}
+	return out
+}
+
+// Means returns what was added, by step. All is Anything of all courses that were asked for.
+func (c *Course) Means(all *Course) []Mean {
 	c.union(c.ran, func(m *mean, d int64) { m.ran += d })
 	c.union(c.told, func(m *mean, d int64) { m.told += d })
-	var out []Mean
+	out := make([]Mean, 0, len(c.means))
 	for _, at := range slices.Sorted(maps.Keys(c.means)) {
 		m := c.means[at]
 		out = append(out, Mean{
 			Time: time.Unix(0, at*c.step).UTC(), Values: m.values, Alive: time.Duration(math.Round(m.alive)), Ran: time.Duration(m.ran), Told: time.Duration(m.told),
+			Any: time.Duration(all.means[at].ran),
 		})
 	}
 	return out

@@ -290,6 +290,7 @@ type Mean struct {
 	Alive  time.Duration // how long processes ran, all together
 	Ran    time.Duration // how long at least one ran
 	Told   time.Duration // of Ran, the time for which it is known what was done, other than levels
+	Any    time.Duration // how long at least one process of any line ran
 }
 
 // A Point is the totals of one step. Steps without profiles have no Point.

@@ -295,11 +295,16 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 			sl.grown += grew.Grown(r.kind, r.types)
 		}
 	}
+	var all []*store.Course
+	for _, l := range lines {
+		all = append(all, l.course)
+	}
+	anything := store.Anything(all)
 	var out []store.Line
 	for _, key := range sortedKeys(lines) {
 		l := lines[key]
 		if l.course != nil {
-			if l.Means = l.course.Means(); len(l.Means)+len(l.slots) == 0 {
+			if l.Means = l.course.Means(anything); len(l.Means)+len(l.slots) == 0 {
 				continue // its profiles are all before or after the time
 			}
 		}

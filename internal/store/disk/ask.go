@@ -156,8 +156,9 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 			return nil, err
 		}
 		defer a.close()
-		streams := a.streams()
-		return a.totals(streams, step, by), a.damaged(streams)
+		all := a.withBaselines()
+		streams := only(all, func(f *found) bool { return f.in })
+		return a.totals(all, streams, step, by), a.damaged(streams)
 	})
 }
 
@@ -171,7 +172,7 @@ func (f *found) group(by []string) (store.Labels, string) {
 	return group, f.part.kind + group.String() + store.TypesText(f.part.types())
 }
 
-func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []store.Line {
+func (a *answer) totals(all, streams [][]*found, step time.Duration, by []string) []store.Line {
 	type slot struct {
 		values  []int64
 		streams [][]*found
@@ -197,7 +198,7 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 		return l
 	}
 	if a.Means && a.Fold == store.Natural {
-		a.courses(func(f *found) *store.Course {
+		a.courses(all, func(f *found) *store.Course {
 			l := lineOf(f)
 			if l.course == nil {
 				l.course = store.NewCourse(&a.Query, step, l.kind, l.Types)
@@ -205,7 +206,10 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			return l.course
 		})
 	}
-	samples := samplesOf(streams)
+	var samples [][]store.Sample
+	if slices.ContainsFunc(streams, func(s []*found) bool { return hasLevels(s[0].part.kind, s[0].part.types()) }) {
+		samples = samplesOf(streams)
+	}
 	for i, list := range streams {
 		l := lineOf(list[0])
 		var last *slot
@@ -220,8 +224,10 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 				sl.streams, sl.samples = append(sl.streams, nil), append(sl.samples, nil)
 				last = sl
 			}
-			n := len(sl.streams) - 1
-			sl.streams[n], sl.samples[n] = append(sl.streams[n], f), append(sl.samples[n], samples[i][j])
+			if samples != nil {
+				n := len(sl.streams) - 1
+				sl.streams[n], sl.samples[n] = append(sl.streams[n], f), append(sl.samples[n], samples[i][j])
+			}
 			sl.n += f.profiles
 			sl.covered += time.Duration(f.duration)
 			natures := a.natures(f)
@@ -240,11 +246,16 @@ func (a *answer) totals(streams [][]*found, step time.Duration, by []string) []s
 			}
 		}
 	}
+	var courses []*store.Course
+	for _, l := range lines {
+		courses = append(courses, l.course)
+	}
+	anything := store.Anything(courses)
 	var out []store.Line
 	for _, key := range slices.Sorted(maps.Keys(lines)) {
 		l := lines[key]
 		if l.course != nil {
-			if l.Means = l.course.Means(); len(l.Means)+len(l.slots) == 0 {
+			if l.Means = l.course.Means(anything); len(l.Means)+len(l.slots) == 0 {
 				continue // its profiles are all before or after the time
 			}
 		}

@@ -6,17 +6,12 @@ import (
 	"github.com/hone-perf/hone/internal/store"
 )
 
-// courses adds the course of each stream to the one that of returns, also of streams that have profiles only before or after the time.
-func (a *answer) courses(of func(f *found) *store.Course) {
-	streams := a.withBaselines()
+// courses adds the course of each of all streams to the one that of returns, also of those that have profiles only before or after the time.
+func (a *answer) courses(all [][]*found, of func(f *found) *store.Course) {
+	streams := only(all, func(f *found) bool { return f.part.near[f.at] })
 	stages := make([][]store.Stage, len(streams))
 	values := make([][]float64, len(streams))
 	for i, s := range streams {
-		s = slices.DeleteFunc(s, func(f *found) bool { return !f.part.near[f.at] })
-		streams[i] = s
-		if len(s) == 0 {
-			continue
-		}
 		stages[i], values[i] = make([]store.Stage, len(s)), make([]float64, 0, len(s)*len(s[0].totals))
 		var natures [2][]store.Nature // without and with counters
 		for j, f := range s {
@@ -54,10 +49,8 @@ func (a *answer) courses(of func(f *found) *store.Course) {
 	}
 	store.Follow(stages, func(i int) string { return streams[i][0].part.Service }, a.To.UnixNano())
 	for i, s := range streams {
-		if len(s) > 0 {
-			types := len(s[0].totals)
-			of(s[0]).Add(stages[i], func(j, k int) float64 { return values[i][j*types+k] })
-		}
+		types := len(s[0].totals)
+		of(s[0]).Add(stages[i], func(j, k int) float64 { return values[i][j*types+k] })
 	}
 }
 

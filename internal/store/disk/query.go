@@ -235,10 +235,20 @@ type found struct {
 // streams returns the profiles that q selects by stream, each in order of time, the streams in order of service, kind, labels, types and
 // own labels.
 func (a *answer) streams() [][]*found {
-	var out [][]*found
-	for _, list := range a.withBaselines() {
-		if list = slices.DeleteFunc(list, func(f *found) bool { return !f.in }); len(list) > 0 {
-			out = append(out, list)
+	return only(a.withBaselines(), func(f *found) bool { return f.in })
+}
+
+// only returns streams with some of their profiles, without those that have none of these.
+func only(streams [][]*found, keep func(f *found) bool) (out [][]*found) {
+	for _, list := range streams {
+		var kept []*found
+		for _, f := range list {
+			if keep(f) {
+				kept = append(kept, f)
+			}
+		}
+		if len(kept) > 0 {
+			out = append(out, kept)
 		}
 	}
 	return out

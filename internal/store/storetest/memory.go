@@ -464,11 +464,16 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 			return nil, err
 		}
 	}
+	var all []*store.Course
+	for _, l := range lines {
+		all = append(all, l.course)
+	}
+	anything := store.Anything(all)
 	var out []store.Line
 	for _, key := range slices.Sorted(maps.Keys(lines)) {
 		l := lines[key]
 		if l.course != nil {
-			if l.Means = l.course.Means(); len(l.Means)+len(l.slots) == 0 {
+			if l.Means = l.course.Means(anything); len(l.Means)+len(l.slots) == 0 {
 				continue
 			}
 		}

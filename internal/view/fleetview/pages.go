@@ -155,7 +155,7 @@ func ServiceTimes(totals Totals, earlier, deploys []store.Line, series []store.S
 		s.Deploys = s.Deploys[max(0, len(s.Deploys)-mostDeploys):]
 		for _, m := range Measures {
 			if l := lines[m.Name][r.Service]; len(l) > 0 {
-				s.Lines = append(s.Lines, report.Spark{Of: m.Name, Points: l.points(l, w)})
+				s.Lines = append(s.Lines, report.Spark{Of: m.Name, Points: l.points(false, w)})
 			}
 		}
 		out.Cores += r.Cores
@@ -167,25 +167,26 @@ func ServiceTimes(totals Totals, earlier, deploys []store.Line, series []store.S
 // mostLines is how many values of a label have a line of their own.
 const mostLines = 8
 
-// Graph says how a measure of a selection went over time. The totals are by a label, those of all by none, and those of deploys by DeployLabels; the series
-// are those of the selection.
-func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, all, deploys []store.Line, series []store.Series, w Window) *report.FleetGraph {
+// Graph says how a measure of a selection went over time. The totals are by a label, and those of deploys by DeployLabels; the series are those of the
+// selection.
+func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, deploys []store.Line, series []store.Series, w Window) *report.FleetGraph {
 	out := &report.FleetGraph{
 		Selection: *of, Measures: measuresOf(series), Of: m.Name, Unit: m.Unit, By: by, Step: w.Step.Milliseconds(), Lines: []report.GraphLine{}, Any: true,
 	}
 	for _, s := range series {
 		out.Profiles += s.Profiles
 	}
-	byValue, whole := map[string]line{}, line{}
-	for _, l := range all {
-		whole.add(l, m)
-	}
+	byValue := map[string]line{}
+	all := 0.0
 	for _, t := range totals {
 		value := t.Labels.Get(by)
 		if byValue[value] == nil {
 			byValue[value] = line{}
 		}
 		byValue[value].add(t, m)
+	}
+	for _, l := range byValue {
+		all += l.sum()
 	}
 	names := slices.Collect(maps.Keys(byValue))
 	slices.SortFunc(names, func(a, b string) int {
@@ -195,11 +196,11 @@ func Graph(of *report.Selection, at store.Ref, m *Measure, by string, totals, al
 		if len(l) == 0 {
 			return
 		}
-		g := report.GraphLine{Name: name, Selector: selector, Points: l.points(whole, w), Mean: l.mean(w)}
+		g := report.GraphLine{Name: name, Selector: selector, Points: l.points(by != "", w), Mean: l.mean(w)}
 		for _, p := range g.Points {
 			g.Max = max(g.Max, p[1])
 		}
-		if all := whole.sum(); all > 0 {
+		if all > 0 {
 			g.Share = l.sum() / all
 		}
 		out.Lines = append(out.Lines, g)

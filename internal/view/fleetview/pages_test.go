@@ -31,7 +31,7 @@ func cpuLine(labels store.Labels, first int, processes ...int) store.Line {
 
 // meanOf returns what so many processes did in a minute, of which they ran for some time.
 func meanOf(minute int, ran time.Duration, processes int, values ...float64) store.Mean {
-	return store.Mean{Time: start.Add(time.Duration(minute) * time.Minute), Values: values, Alive: time.Duration(processes) * ran, Ran: ran, Told: ran}
+	return store.Mean{Time: start.Add(time.Duration(minute) * time.Minute), Values: values, Alive: time.Duration(processes) * ran, Ran: ran, Told: ran, Any: time.Minute}
 }
 
 func label(name, value string) store.Labels {
@@ -64,8 +64,14 @@ func TestNewWindow(t *testing.T) {
 func TestPartOfAStep(t *testing.T) {
 	of, at := ask(t, "api@-10m")
 	w := Window{at.From, at.From.Add(2*time.Minute + 20*time.Second), time.Minute}
+	anything := func(means ...store.Mean) []store.Mean {
+		for i := range means {
+			means[i].Any = w.part(means[i].Time)
+		}
+		return means
+	}
 	line := func(pod string, means ...store.Mean) store.Line {
-		return store.Line{Labels: label("pod", pod), Types: cpuSeries[0].Types, Means: means}
+		return store.Line{Labels: label("pod", pod), Types: cpuSeries[0].Types, Means: anything(means...)}
 	}
 	// One runs for a minute and a half, another one takes its place; a third one begins in the middle of the first minute, and runs to the end.
 	parts := []store.Line{
@@ -78,7 +84,7 @@ func TestPartOfAStep(t *testing.T) {
 		{Time: start.Add(2 * time.Minute), Values: []float64{30e9}, Alive: 40 * time.Second, Ran: 20 * time.Second, Told: 20 * time.Second},
 	}}
 	want := []float64{1.25, 1.5, 1.5}
-	g := Graph(of, at, &Measures[0], "", []store.Line{all}, []store.Line{all}, nil, cpuSeries, w)
+	g := Graph(of, at, &Measures[0], "", []store.Line{all}, nil, cpuSeries, w)
 	for i, p := range g.Lines[0].Points {
 		if p[1] != want[i] {
 			t.Errorf("in minute %d there are %v cores, want %v", i, p[1], want[i])
@@ -87,7 +93,7 @@ func TestPartOfAStep(t *testing.T) {
 	if g.Lines[0].Mean != 195.0/140 {
 		t.Errorf("there are %v cores on average, want %v", g.Lines[0].Mean, 195.0/140)
 	}
-	g = Graph(of, at, &Measures[0], "pod", parts, []store.Line{all}, nil, cpuSeries, w)
+	g = Graph(of, at, &Measures[0], "pod", parts, nil, cpuSeries, w)
 	sums, share := map[float64]float64{}, 0.0
 	for _, l := range g.Lines {
 		share += l.Share
@@ -98,7 +104,7 @@ func TestPartOfAStep(t *testing.T) {
 			t.Errorf("%s uses %v cores while it runs, want %v", l.Name, l.Mean, want)
 		}
 	}
-	for i, p := range Graph(of, at, &Measures[0], "", []store.Line{all}, []store.Line{all}, nil, cpuSeries, w).Lines[0].Points {
+	for i, p := range Graph(of, at, &Measures[0], "", []store.Line{all}, nil, cpuSeries, w).Lines[0].Points {
 		if sums[p[0]] != want[i] {
 			t.Errorf("in minute %d, processes use %v cores, want %v", i, sums[p[0]], want[i])
 		}
@@ -215,7 +221,7 @@ func TestGraphBy(t *testing.T) {
 		lines = append(lines, cpuLine(label("pod", string(rune('a'+i))), 0, 12-i, 12-i))
 	}
 	lines = append(lines, cpuLine(nil, 0, 1, 1))
-	g := Graph(of, at, &Measures[0], "pod", lines, lines, nil, cpuSeries, Window{at.From, at.To, time.Minute})
+	g := Graph(of, at, &Measures[0], "pod", lines, nil, cpuSeries, Window{at.From, at.To, time.Minute})
 	if len(g.Lines) != mostLines+1 || g.Rest != 5 || g.Lines[0].Name != "a" || g.Lines[0].Selector != `api{pod="a"}` || g.Lines[mostLines].Name != "others" {
 		t.Fatalf("the lines are %+v, and %d others", g.Lines, g.Rest)
 	}

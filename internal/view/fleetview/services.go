@@ -89,7 +89,7 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, w Wind
 			switch m.Name {
 			case "cores":
 				r.Cores = mean
-				for _, p := range l.points(l, w) {
+				for _, p := range l.points(false, w) {
 					cores[name] = append(cores[name], report.Point{X: int64(time.UnixMilli(int64(p[0])).Sub(from)), Y: int64(p[1] * 1e9)})
 				}
 			case "allocated":
@@ -224,9 +224,9 @@ func Load(kind string, lines []store.Line, merged *store.Merged, w Window) recor
 			}
 		}
 		for _, p := range l.Means {
-			ran.put(p.Time.UnixMilli(), amount{0, p.Ran})
+			ran.put(p.Time.UnixMilli(), amount{of: p.Ran})
 			if k >= 0 {
-				did.put(p.Time.UnixMilli(), amount{p.Values[k], p.Told})
+				did.put(p.Time.UnixMilli(), amount{v: p.Values[k], of: p.Told})
 			}
 		}
 	}

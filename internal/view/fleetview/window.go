@@ -34,8 +34,9 @@ func NewWindow(from, to time.Time, most int) Window {
 
 // An amount is what processes did in a step.
 type amount struct {
-	v  float64       // in the unit of a measure, times seconds
-	of time.Duration // the time in which it is known
+	v   float64       // in the unit of a measure, times seconds
+	of  time.Duration // the time in which it is known
+	any time.Duration // the time in which there was anything of the whole of which the line is a part
 }
 
 // A line is what processes did, by step.
@@ -60,13 +61,13 @@ func (l line) add(in store.Line, m *Measure) {
 		if m.Unit == "cores" {
 			v /= 1e9
 		}
-		l.put(p.Time.UnixMilli(), amount{v, of})
+		l.put(p.Time.UnixMilli(), amount{v, of, p.Any})
 	}
 }
 
 // put adds an amount to that of a step.
 func (l line) put(at int64, a amount) {
-	l[at] = amount{l[at].v + a.v, l[at].of + a.of}
+	l[at] = amount{l[at].v + a.v, l[at].of + a.of, max(l[at].any, a.any)}
 }
 
 // known returns for how long it is known what processes of a line did in a step: no longer than the part of the step that is in the window, since lines of
@@ -87,9 +88,9 @@ func (w Window) part(at time.Time) time.Duration {
 	return max(end.Sub(at), time.Second)
 }
 
-// points returns a line as it is drawn: each value in the middle of its step. It is the mean over the time in which there was anything of the whole of
-// which the line is a part, so that parts add up to it.
-func (l line) points(whole line, w Window) [][]float64 {
+// points returns a line as it is drawn: each value in the middle of its step. That of a line among other parts of a whole is the mean over the time in which
+// there was anything of it, so that the parts add up.
+func (l line) points(parts bool, w Window) [][]float64 {
 	out := make([][]float64, 0, len(l))
 	for _, at := range slices.Sorted(maps.Keys(l)) {
 		start := time.UnixMilli(at)
@@ -97,7 +98,11 @@ func (l line) points(whole line, w Window) [][]float64 {
 		if first.Before(w.From) {
 			first = w.From
 		}
-		out = append(out, []float64{float64(first.Add(w.part(start) / 2).UnixMilli()), l[at].v / max(l.known(at, w), whole.known(at, w)).Seconds()})
+		of := l.known(at, w)
+		if parts {
+			of = max(of, l[at].any)
+		}
+		out = append(out, []float64{float64(first.Add(w.part(start) / 2).UnixMilli()), l[at].v / of.Seconds()})
 	}
 	return out
 }
@@ -131,7 +136,7 @@ func Processes(lines []store.Line, w Window) float64 {
 	all := line{}
 	for _, l := range lines {
 		for _, p := range l.Means {
-			all.put(p.Time.UnixMilli(), amount{p.Alive.Seconds(), p.Ran})
+			all.put(p.Time.UnixMilli(), amount{v: p.Alive.Seconds(), of: p.Ran})
 		}
 	}
 	return all.mean(w)
