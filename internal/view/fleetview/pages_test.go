@@ -131,6 +131,7 @@ func TestSampleTypesDiffer(t *testing.T) {
 		{Types: cpuSeries[0].Types, Means: []store.Mean{meanOf(0, time.Minute, 1, 60e9), meanOf(1, 30*time.Second, 1, 30e9)}},
 		{Types: other, Means: []store.Mean{meanOf(0, time.Minute, 1, 30e9, 0), meanOf(1, 30*time.Second, 1, 15e9, 0)}},
 	}
+	lines = append(lines, store.Line{Types: []profile.ValueType{{Type: "samples", Unit: "count"}}, Means: []store.Mean{meanOf(0, time.Minute, 1, 100)}}) // says nothing of cores
 	if got := Cores(lines, w); got != 135.0/120 {
 		t.Errorf("there are %v cores, want %v", got, 135.0/120)
 	}

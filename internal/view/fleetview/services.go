@@ -134,8 +134,12 @@ func Services(totals Totals, earlier []store.Line, series []store.Series, w Wind
 // Cores returns how many cores processes used on average while they ran, together, by the totals of their CPU profiles in the steps of a window.
 func Cores(lines []store.Line, w Window) float64 {
 	all := line{}
-	for _, l := range lines {
-		all.add(l, Find("cores", []store.Series{{Kind: recording.CPU, Types: l.Types}}))
+	for i := range Measures {
+		if m := &Measures[i]; m.Name == "cores" {
+			for _, l := range lines {
+				all.add(l, m)
+			}
+		}
 	}
 	return all.mean(w)
 }
