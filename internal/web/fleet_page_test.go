@@ -189,6 +189,19 @@ func TestPageFleet(t *testing.T) {
 	p.wait(`new URLSearchParams(location.search).get("ref") === "store:service-1@-24h"`)
 	p.settled()
 
+	// A part of the time, by dragging: the pointer stays where it is, over a chart with other points.
+	p.brush(0.995, 0.999)
+	p.wait(`document.querySelector(".chosen button") !== null && document.querySelector(".moment").innerText !== "mean"`)
+	p.key(kb.Enter)
+	p.wait(`new URLSearchParams(location.search).get("ref").includes("..")`)
+	p.settled()
+	if got := p.text(".legend-lines"); strings.Contains(got, "NaN") || !strings.Contains(got, "mean") {
+		t.Errorf("after dragging and Enter, the legend reads %q", got)
+	}
+	eval[bool](p, `(history.back(), true)`)
+	p.wait(`new URLSearchParams(location.search).get("ref") === "store:service-1@-24h"`)
+	p.settled()
+
 	// A value of a label stays chosen in all views, and is given up there.
 	p.click(".labels button", "v1")
 	p.wait(`document.querySelector(".selection .pill")?.innerText.includes("v1") ?? false`)

@@ -304,6 +304,16 @@ function paint(ctx: CanvasRenderingContext2D, data: FleetGraph, s: Shape, stacke
   });
 }
 
+/** Chosen is what is under the pointer and the cursor, by the number of a point, and the part of the time that is being chosen. */
+interface Chosen {
+  of: FleetGraph | undefined;
+  hover: number;
+  cursor: number;
+  draft: [number, number] | undefined;
+}
+
+const nothing: Chosen = { of: undefined, hover: -1, cursor: -1, draft: undefined };
+
 /** Graph is the lines over time, on which a part of the time is chosen. */
 function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; events: FleetEvent[] }) {
   const palette = useContext(PaletteContext);
@@ -311,11 +321,12 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
   const canvas = useRef<HTMLCanvasElement>(null);
   const shape = useMemo(() => shapeOf(data.lines, stacked), [data, stacked]);
   const { from_ms: from, to_ms: end } = data.selection;
-  const [hover, setHover] = useState(-1);
-  const now = useRef<{ cursor: number; draft: [number, number] | undefined }>({ cursor: -1, draft: undefined });
-  const [{ cursor, draft }, draw] = useState(now.current);
-  const change = (next: Partial<typeof now.current>) => draw((now.current = { ...now.current, ...next }));
-  useEffect(() => change({ cursor: -1, draft: undefined }), [data]);
+  // Keys may come faster than the page is drawn, so what they start from is here and not in what was drawn last. It is of the points of one answer.
+  const now = useRef<Chosen>({ ...nothing, of: data });
+  if (now.current.of !== data) now.current = { ...nothing, of: data };
+  const [, draw] = useState(now.current);
+  const change = (next: Partial<Chosen>) => draw((now.current = { ...now.current, ...next }));
+  const { hover, cursor, draft } = now.current;
   useEffect(() => {
     const ctx = width > 0 && ready(canvas.current!, width, height);
     if (ctx) paint(ctx, data, shape, stacked, width, palette);
@@ -332,8 +343,7 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
     const { cursor, draft } = now.current;
     const was = cursor < 0 ? (by < 0 ? last : 0) : cursor;
     const next = Math.min(Math.max(cursor < 0 && Number.isFinite(by) ? was : was + by, 0), last);
-    setHover(-1);
-    change({ cursor: next, draft: extend ? [draft?.[0] ?? shape.times[was], shape.times[next]] : draft });
+    change({ hover: -1, cursor: next, draft: extend ? [draft?.[0] ?? shape.times[was], shape.times[next]] : draft });
   };
   const keys: Keys = {
     ArrowLeft: (e) => move(-step, e.shiftKey),
@@ -393,7 +403,7 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
           }}
           onPointerMove={(e) => {
             const t = timeAt(e);
-            setHover(nearest(t));
+            change({ hover: nearest(t) });
             const d = drag.current;
             if (!d) return;
             d.moved ||= Math.abs(e.clientX - d.x) > 3;
@@ -405,7 +415,7 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
             if (d && !d.moved) change({ cursor: nearest(timeAt(e)), draft: undefined });
           }}
           onPointerCancel={() => { drag.current = undefined; change({ draft: undefined }); }}
-          onPointerLeave={() => setHover(-1)}
+          onPointerLeave={() => change({ hover: -1 })}
           onDblClick={() => change({ draft: undefined })}
           onKeyDown={(e) => {
             const f = Object.hasOwn(keys, e.key) ? keys[e.key] : undefined;
