@@ -9,6 +9,7 @@
 //   - What a benchmark measured has four digits, as in benchstat, since changes of a thousandth matter there: 12.35us, 1.500kB.
 //   - Counts are digits without anything between them: 1234567. A mean of counts, or a rate, has four digits: 12.5, 3.142/s; one of cores has two
 //     decimals: 1.00.
+//     Below one, cores per second of a profile have three digits, whatever zeros are before these: 0.00469 cores.
 //   - A share of a whole that is compared with others has two decimals, or two digits below one (pprof): 12.34%, 0.5%. In a
 //     sentence, it has three digits without zeros at the end: 34.2%, 5%. A change has two and its sign: +1.3%.
 //   - What can be typed again, such as the time in REF@1m30s or the value of an option, is spelled as package time reads it.
@@ -86,6 +87,12 @@ var families = []family{
 	},
 }
 
+// cores is the family of CPU time per second. It is not one of families: for go tool pprof, a unit of that name is any other.
+var cores = family{
+	steps:    []step{{"cores", []string{"core"}, 1}},
+	fallback: step{name: "cores", size: 1},
+}
+
 // find returns the step called name in f, or nil. Case and a plural s do not matter.
 func (f *family) find(name string) *step {
 	name = strings.ToLower(name)
@@ -109,6 +116,11 @@ func Scale(v int64, from, to string) (float64, string) {
 		x, u := Scale(-v, from, to)
 		return -x, u
 	}
+	per, rated := perOf(from)
+	if rated {
+		from = per.unit
+		to = strings.TrimSuffix(to, per.suffix) // as Scale itself returns it
+	}
 	for i := range families {
 		f := &families[i]
 		src := f.find(from)
@@ -116,15 +128,26 @@ func Scale(v int64, from, to string) (float64, string) {
 			continue
 		}
 		base := float64(v) * src.size
+		if rated {
+			base /= per.n
+			if per.cores {
+				f, base = &cores, base/1e9
+			}
+		}
 		dst := &f.fallback
 		if to == Auto || to == Minimum {
 			if s := f.natural(base); s != nil {
 				dst = s
+			} else if rated {
+				dst = &f.steps[0] // of the least there is
 			}
 		} else if s := f.find(to); s != nil {
 			dst = s
 		}
-		return base / dst.size, dst.name
+		return base / dst.size, dst.name + per.suffix
+	}
+	if rated {
+		return float64(v) / per.n, per.suffix
 	}
 	switch to {
 	case "count", "sample", "unit", Minimum, Auto:
@@ -148,6 +171,9 @@ func (f *family) natural(base float64) *step {
 // Format prints v in unit to with at most two decimals: 1.50MB, 20ms, 0.
 func Format(v int64, from, to string) string {
 	x, u := Scale(v, from, to)
+	if per, ok := perOf(from); ok && (per.cores || u == per.suffix) {
+		return per.format(x)
+	}
 	s := strings.TrimSuffix(strconv.FormatFloat(x, 'f', 2, 64), ".00")
 	if s == "0" || s == "-0" {
 		return "0"
@@ -187,25 +213,35 @@ func Compatible(a, b string) bool {
 	if a == b {
 		return true
 	}
-	for i := range families {
-		if families[i].find(a) != nil && families[i].find(b) != nil {
-			return true
-		}
-	}
-	return false
+	f := familyOf(b)
+	return f != nil && (f == familyOf(a) || f.find(a) != nil)
 }
 
 // Choices returns the units that values in unit a can be shown in; none when it stands alone.
 func Choices(a string) []string {
+	f := familyOf(a)
+	if f == nil {
+		return nil
+	}
+	var names []string
+	for _, s := range f.steps {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// familyOf returns the family of a unit, or nil.
+func familyOf(name string) *family {
+	if per, ok := perOf(name); ok {
+		if per.cores {
+			return &cores
+		}
+		name = per.unit
+	}
 	for i := range families {
-		if families[i].find(a) == nil {
-			continue
+		if families[i].find(name) != nil {
+			return &families[i]
 		}
-		var names []string
-		for _, s := range families[i].steps {
-			names = append(names, s.name)
-		}
-		return names
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ func TestFormat(t *testing.T) {
 	for _, u := range []string{
 		"nanoseconds", "ns", "us", "μs", "microseconds", "milliseconds", "seconds", "s", "hours", "bytes", "B", "kB", "KB", "MB",
 		"megabytes", "count", "", "samples", "unit", "requests", "GCU", "nanoGCU", "milligcus",
+		"core-nanoseconds/839.865s", "core-ms/3s", "nanoseconds/61.5s", "bytes/7.25s", "count/600.1s", "bytes/3.3", "count/6000", "B/op", "core-bytes/6000s",
 	} {
 		for _, v := range values {
 			for _, v := range []int64{v, -v} {
@@ -81,7 +82,7 @@ func TestFormat(t *testing.T) {
 
 	var columns []column
 	want = nil
-	for _, u := range []string{"nanoseconds", "bytes", "count", "milliseconds", "GCU"} {
+	for _, u := range []string{"nanoseconds", "bytes", "count", "milliseconds", "GCU", "core-nanoseconds/839.865s", "nanoseconds/61.5s", "bytes/3", "count/600s"} {
 		for i, least := range values {
 			total := values[(7*i+3)%len(values)]
 			if least == 0 || total < least || total >= 1<<53 {

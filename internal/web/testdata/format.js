@@ -88,6 +88,27 @@ var format = (() => {
     if (n.length > 2 && n.endsWith("s")) n = n.slice(0, -1);
     return family.steps.find((s) => s.aliases.includes(n));
   }
+  var cores = { steps: [step("cores", 1, "core")], fallback: step("cores", 1) };
+  function meaning(unit) {
+    const per = /^(.*)\/(\d[\d.]*)(s?)$/.exec(unit);
+    if (!per || !(Number(per[2]) > 0)) {
+      const family2 = families.find((f) => find(f, unit));
+      const size2 = family2 ? find(family2, unit).size : 1;
+      return { family: family2, base: (v) => v * size2, suffix: "", divided: false };
+    }
+    const [, of, n, second] = per;
+    const time = second && of.startsWith("core-") ? find(families[1], of.slice(5)) : void 0;
+    if (time) return { family: cores, base: (v) => v * time.size / Number(n) / 1e9, suffix: "", divided: true };
+    const family = families.find((f) => find(f, of));
+    const size = family ? find(family, of).size : 1;
+    return { family, base: (v) => v * size / Number(n), suffix: second ? "/s" : "", divided: true };
+  }
+  function coresOf(x) {
+    if (x >= 1) return number(x) + " cores";
+    const e = Math.floor(Math.log10(x));
+    if (e < -4) return x.toExponential(2).replace(/\.?0*e/, "e").replace(/e-(\d)$/, "e-0$1") + " cores";
+    return fixed(x, 2 - e).replace(/\.?0*$/, "") + " cores";
+  }
   function fixed(x, decimals) {
     const up = x.toFixed(decimals);
     if (Math.abs(x * 2 * 10 ** decimals) % 2 !== 1) return up;
@@ -102,22 +123,21 @@ var format = (() => {
     if (Number(exponent) > 4) return digits2.replace(".0", "") + "e-" + exponent.padStart(2, "0");
     return middles.get(x) ?? String(Number(x.toPrecision(2)));
   }
-  function naturalOf(family, base) {
-    let found = family.fallback;
+  function naturalOf(family, base, least = family.fallback) {
+    let found = least;
     for (const s of family.steps) if (base / s.size >= 1) found = s;
     return found;
   }
   function unitOf(values, total, unit) {
-    const family = families.find((f) => find(f, unit));
-    if (!family) return "";
-    const size = find(family, unit).size;
+    const { family, base, suffix, divided } = meaning(unit);
+    if (!family) return suffix;
     let least = Infinity;
     for (const v of values) if (v !== 0) least = Math.min(least, Math.abs(v));
     const most = Math.abs(total);
     if (least === Infinity) least = most;
-    const small = naturalOf(family, least * size);
-    const large = naturalOf(family, most * size);
-    return (small !== large && least * 100 < most ? naturalOf(family, least * 100 * size) : small).name;
+    const natural = (v) => naturalOf(family, base(v), divided ? family.steps[0] : void 0);
+    const small = natural(least);
+    return (small !== natural(most) && least * 100 < most ? natural(least * 100) : small).name + suffix;
   }
   function value(v, unit, chosen) {
     return scaled(v, unit, 2, chosen);
@@ -126,14 +146,13 @@ var format = (() => {
   function column(values, unit) {
     const most = values.reduce((most2, v) => Math.max(most2, Math.abs(v)), 0);
     const one = unitOf(values, most, unit);
-    const family = families.find((f) => find(f, unit));
-    if (!family) return (v) => value(v, unit);
-    const from = find(family, unit).size;
-    let to = family.steps.find((s) => s.name === one);
-    for (const s of family.steps) if (s.size > to.size && s.name !== "hrs" && most * from / to.size >= longest) to = s;
+    const { family, base, suffix } = meaning(unit);
+    if (!family || family === cores) return (v) => value(v, unit);
+    let to = family.steps.find((s) => s.name + suffix === one);
+    for (const s of family.steps) if (s.size > to.size && s.name !== "hrs" && base(most) / to.size >= longest) to = s;
     return (v) => {
       const text = value(v, unit, to.name);
-      return text === "0" && v !== 0 ? (v < 0 ? "-" : "") + twoDigits(Math.abs(v) * from / to.size) + to.name : text;
+      return text === "0" && v !== 0 ? (v < 0 ? "-" : "") + twoDigits(base(Math.abs(v)) / to.size) + to.name + suffix : text;
     };
   }
   function short(v, unit) {
@@ -142,15 +161,13 @@ var format = (() => {
   function scaled(v, unit, decimals, chosen) {
     const sign = v < 0 ? "-" : "";
     const abs = Math.abs(v);
-    for (const f of families) {
-      const from = find(f, unit);
-      if (!from) continue;
-      const base = abs * from.size;
-      const to = f.steps.find((s) => s.name === chosen) ?? naturalOf(f, base);
-      const text = fixed(base / to.size, decimals).replace(/\.00$/, "");
-      return text === "0" ? "0" : sign + text + to.name;
-    }
-    return sign + count(abs);
+    const { family, base: baseOf, suffix, divided } = meaning(unit);
+    const base = baseOf(abs);
+    if (divided && (!family || family === cores)) return base === 0 ? "0" : sign + (family ? coresOf(base) : number(base) + suffix);
+    if (!family) return sign + count(abs);
+    const to = family.steps.find((s) => s.name === chosen || s.name + suffix === chosen) ?? naturalOf(family, base, divided ? family.steps[0] : void 0);
+    const text = fixed(base / to.size, decimals).replace(/\.00$/, "");
+    return text === "0" ? "0" : sign + text + to.name + suffix;
   }
   function count(n) {
     return String(BigInt(Math.round(n)));

@@ -58,6 +58,39 @@ function find(family: Family, name: string): Step | undefined {
   return family.steps.find((s) => s.aliases.includes(n));
 }
 
+const cores: Family = { steps: [step("cores", 1, "core")], fallback: step("cores", 1) };
+
+/** A Unit is what a name of a unit means. Values in bytes/30s are what 30 seconds had, and are shown as what one second had; in bytes/4 they are what four had. */
+interface Unit {
+  family: Family | undefined; // none for counts
+  base: (v: number) => number; // values in the family's base, computed as package unit does
+  suffix: string;
+  divided: boolean;
+}
+
+function meaning(unit: string): Unit {
+  const per = /^(.*)\/(\d[\d.]*)(s?)$/.exec(unit);
+  if (!per || !(Number(per[2]) > 0)) {
+    const family = families.find((f) => find(f, unit));
+    const size = family ? find(family, unit)!.size : 1;
+    return { family, base: (v) => v * size, suffix: "", divided: false };
+  }
+  const [, of, n, second] = per;
+  const time = second && of.startsWith("core-") ? find(families[1], of.slice(5)) : undefined;
+  if (time) return { family: cores, base: (v) => (v * time.size) / Number(n) / 1e9, suffix: "", divided: true };
+  const family = families.find((f) => find(f, of));
+  const size = family ? find(family, of)!.size : 1;
+  return { family, base: (v) => (v * size) / Number(n), suffix: second ? "/s" : "", divided: true };
+}
+
+/** coresOf prints how many cores something took: below one with three digits, whatever zeros are before these. */
+function coresOf(x: number): string {
+  if (x >= 1) return number(x) + " cores";
+  const e = Math.floor(Math.log10(x));
+  if (e < -4) return x.toExponential(2).replace(/\.?0*e/, "e").replace(/e-(\d)$/, "e-0$1") + " cores";
+  return fixed(x, 2 - e).replace(/\.?0*$/, "") + " cores";
+}
+
 /** fixed prints x with so many decimals. What lies in the middle goes to the even digit, where toFixed goes up. */
 export function fixed(x: number, decimals: number): string {
   const up = x.toFixed(decimals);
@@ -78,8 +111,8 @@ function twoDigits(x: number): string {
 }
 
 /** naturalOf returns the largest step in which base is at least one. */
-function naturalOf(family: Family, base: number): Step {
-  let found = family.fallback;
+function naturalOf(family: Family, base: number, least = family.fallback): Step {
+  let found = least;
   for (const s of family.steps) if (base / s.size >= 1) found = s;
   return found;
 }
@@ -87,16 +120,15 @@ function naturalOf(family: Family, base: number): Step {
 /** unitOf chooses one unit for all values of a column: that of the least; but where the total has a larger unit and is over a hundred
  * times as much, one in which the least is still a hundredth. */
 export function unitOf(values: Iterable<number>, total: number, unit: string): string {
-  const family = families.find((f) => find(f, unit));
-  if (!family) return "";
-  const size = find(family, unit)!.size;
+  const { family, base, suffix, divided } = meaning(unit);
+  if (!family) return suffix;
   let least = Infinity;
   for (const v of values) if (v !== 0) least = Math.min(least, Math.abs(v));
   const most = Math.abs(total);
   if (least === Infinity) least = most;
-  const small = naturalOf(family, least * size);
-  const large = naturalOf(family, most * size);
-  return (small !== large && least * 100 < most ? naturalOf(family, least * 100 * size) : small).name;
+  const natural = (v: number) => naturalOf(family, base(v), divided ? family.steps[0] : undefined);
+  const small = natural(least);
+  return (small !== natural(most) && least * 100 < most ? natural(least * 100) : small).name + suffix;
 }
 
 /** value prints v with its unit, in a chosen one or the largest in which it is at least one: 1.50MB, 20ms, 1241. */
@@ -110,14 +142,13 @@ const longest = 10_000; // from which on the largest value of a column is too lo
 export function column(values: number[], unit: string): (v: number) => string {
   const most = values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
   const one = unitOf(values, most, unit);
-  const family = families.find((f) => find(f, unit));
-  if (!family) return (v) => value(v, unit);
-  const from = find(family, unit)!.size;
-  let to = family.steps.find((s) => s.name === one)!;
-  for (const s of family.steps) if (s.size > to.size && s.name !== "hrs" && (most * from) / to.size >= longest) to = s; // two decimals of an hour tell little
+  const { family, base, suffix } = meaning(unit);
+  if (!family || family === cores) return (v) => value(v, unit);
+  let to = family.steps.find((s) => s.name + suffix === one)!;
+  for (const s of family.steps) if (s.size > to.size && s.name !== "hrs" && base(most) / to.size >= longest) to = s; // two decimals of an hour tell little
   return (v) => {
     const text = value(v, unit, to.name);
-    return text === "0" && v !== 0 ? (v < 0 ? "-" : "") + twoDigits((Math.abs(v) * from) / to.size) + to.name : text; // little is not nothing
+    return text === "0" && v !== 0 ? (v < 0 ? "-" : "") + twoDigits(base(Math.abs(v)) / to.size) + to.name + suffix : text; // little is not nothing
   };
 }
 
@@ -129,15 +160,13 @@ export function short(v: number, unit: string): string {
 function scaled(v: number, unit: string, decimals: number, chosen?: string): string {
   const sign = v < 0 ? "-" : "";
   const abs = Math.abs(v);
-  for (const f of families) {
-    const from = find(f, unit);
-    if (!from) continue;
-    const base = abs * from.size;
-    const to = f.steps.find((s) => s.name === chosen) ?? naturalOf(f, base);
-    const text = fixed(base / to.size, decimals).replace(/\.00$/, "");
-    return text === "0" ? "0" : sign + text + to.name;
-  }
-  return sign + count(abs);
+  const { family, base: baseOf, suffix, divided } = meaning(unit);
+  const base = baseOf(abs);
+  if (divided && (!family || family === cores)) return base === 0 ? "0" : sign + (family ? coresOf(base) : number(base) + suffix);
+  if (!family) return sign + count(abs);
+  const to = family.steps.find((s) => s.name === chosen || s.name + suffix === chosen) ?? naturalOf(family, base, divided ? family.steps[0] : undefined);
+  const text = fixed(base / to.size, decimals).replace(/\.00$/, "");
+  return text === "0" ? "0" : sign + text + to.name + suffix;
 }
 
 /** count prints how many there are. */
