@@ -71,6 +71,6 @@ func sayDemo(sys *System, address string, s demo.Story, now time.Time) {
 	hours := int(now.Sub(s.Slower)/time.Hour) + 2 // includes some hours before the shop became slower
 	fmt.Fprintf(sys.Out, `  hone services
   hone top store:shop
-  hone diff --cum --normalize 'store:shop{version="v2"}@-%[1]dh' 'store:shop{version="v3"}@-%[1]dh'
+  hone diff --cum --per second 'store:shop{version="v2"}@-%[1]dh' 'store:shop{version="v3"}@-%[1]dh'
 `, hours)
 }

@@ -21,14 +21,14 @@ The shop became slower with v3 at 10:00 UTC; search gets a new version at 10:43 
   export HONE_STORE=http://127.0.0.1:1234
   hone services
   hone top store:shop
-  hone diff --cum --normalize 'store:shop{version="v2"}@-2h' 'store:shop{version="v3"}@-2h'
+  hone diff --cum --per second 'store:shop{version="v2"}@-2h' 'store:shop{version="v3"}@-2h'
 `},
 		{26 * time.Hour, `
 The shop became slower with v3 at 2026-09-01 10:00 UTC; search got a new version at 2026-09-01 10:43 UTC. Try, in another terminal:
   export HONE_STORE=http://127.0.0.1:1234
   hone services
   hone top store:shop
-  hone diff --cum --normalize 'store:shop{version="v2"}@-28h' 'store:shop{version="v3"}@-28h'
+  hone diff --cum --per second 'store:shop{version="v2"}@-28h' 'store:shop{version="v3"}@-28h'
 `},
 	} {
 		var out bytes.Buffer

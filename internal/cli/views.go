@@ -93,7 +93,7 @@ func keysOf(v *view.View) []string {
 	if v.NeedsBase || v.Uses.Has("base") || !v.Uses.Has("metric") {
 		return v.Uses.List()
 	}
-	return append(v.Uses.List(), "base", "normalize")
+	return append(v.Uses.List(), "base", "normalize", "per")
 }
 
 // place assigns the arguments of a view to the fields of its query.
@@ -195,7 +195,7 @@ func fitting(v *view.View, in []*recording.Recording, q query.Query) ([]*recordi
 	}
 	in = v.Sides(in, q)
 	if len(in) == 2 && !v.NeedsBase && !v.Compares {
-		return profileview.Subtract(in, q.Normalize)
+		return profileview.Subtract(in, q)
 	}
 	return in, nil
 }
@@ -328,7 +328,7 @@ func checkMetric(in []*recording.Recording, metric string) error {
 // checkUnit returns an error if values cannot be shown in the unit of the query.
 func checkUnit(r *recording.Recording, q query.Query) error {
 	k, err := r.Profile.SampleIndex(q.Metric)
-	if q.Unit == "" || q.Unit == unit.Auto || q.Unit == unit.Minimum || err != nil || len(r.Profile.SampleTypes) == 0 {
+	if q.Unit == "" || q.Per != "" || q.Unit == unit.Auto || q.Unit == unit.Minimum || err != nil || len(r.Profile.SampleTypes) == 0 {
 		return nil // the view reports other errors
 	}
 	own := r.Profile.SampleTypes[k].Unit

@@ -236,7 +236,7 @@ func (w *Want) gather(ctx context.Context, refs []string, out *Opened) (*recordi
 	if err != nil {
 		return nil, "", fmt.Errorf("adding up %s: %w", Naming(refs), err)
 	}
-	return (&recording.Recording{Ref: Naming(refs), Profile: p, Sources: recording.Either(sources...)}).Numbered(), typ, nil
+	return (&recording.Recording{Ref: Naming(refs), Profile: p, Load: recording.LoadOf(recorded...), Sources: recording.Either(sources...)}).Numbered(), typ, nil
 }
 
 // manySamples is the number of samples from which it is worth collecting garbage after reading.

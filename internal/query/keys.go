@@ -227,6 +227,12 @@ var Keys = []Key{
 		kind: toggle(func(q *Query) *bool { return &q.Normalize }),
 	},
 	{
+		Name: "per", Value: "WHAT", Example: "second",
+		Doc:     "when comparing, divide each side by the time that was profiled: second compares cores, bytes/s, and live memory per process",
+		Choices: scales,
+		kind:    oneOf(scales, func(q *Query) *string { return &q.Per }),
+	},
+	{
 		Name: "divide", Value: "N", Example: "60", Pprof: "divide_by",
 		Doc:  "divide values by this number",
 		kind: factor(func(q *Query) *float64 { return &q.Divide }),
@@ -251,6 +257,7 @@ var Keys = []Key{
 var (
 	groupings = []string{"function", "filefunction", "line", "file", "package", "module", "address", "label:"}
 	orders    = []string{"flat", "cum"}
+	scales    = []string{PerSecond}
 
 	// pprof has filefunctions, for functions of one name in several files. It works in hone, and is not offered.
 	shownGroupings = slices.DeleteFunc(slices.Clone(groupings), func(by string) bool { return by == "filefunction" })
@@ -258,6 +265,9 @@ var (
 
 // cum is short for sort=cum. Cum sorts by total cost; it is also a switch.
 const Cum = "cum"
+
+// PerSecond is the value of per.
+const PerSecond = "second"
 
 // Find returns the key called name, or nil.
 func Find(name string) *Key {
@@ -340,6 +350,9 @@ func oneOf(choices []string, field func(*Query) *string) kind {
 
 // enumerate lists choices for a sentence.
 func enumerate(choices []string) string {
+	if len(choices) == 1 {
+		return choices[0]
+	}
 	out := strings.Join(choices[:len(choices)-1], ", ") + " or " + choices[len(choices)-1]
 	if strings.HasSuffix(out, ":") {
 		out += "KEY"

@@ -39,6 +39,7 @@ type Query struct {
 	Collapse  bool    // show a cycle of calls once
 	Gone      bool    // in a difference, draw removed calls with their old width
 	Normalize bool    // scale to the total of the base
+	Per       string  // second: compare what one process costs per second; "" compares sums
 	Divide    float64 // 0 means 1
 	Unit      string  // show values in this unit; "" chooses one
 

@@ -74,6 +74,31 @@ type Load struct {
 	Shared    *store.Shared `json:"shared,omitempty"`
 }
 
+// LoadOf returns the load of recordings that were added up, or nil where the duration of their sum says enough.
+func LoadOf(added ...*Recording) *Load {
+	var out Load
+	told, unknown := false, false
+	for _, r := range added {
+		one := Load{Processes: 1}
+		if r.Load != nil {
+			one, told = *r.Load, true
+		} else {
+			one.Covered = time.Duration(r.Profile.DurationNanos)
+		}
+		out.Profiles += one.Profiles
+		out.Processes += one.Processes
+		out.Covered += one.Covered
+		unknown = unknown || one.Covered <= 0
+	}
+	if !told {
+		return nil
+	}
+	if unknown {
+		out.Covered = 0
+	}
+	return &out
+}
+
 // PerSecond returns what all processes together did in a second, of what their profiles count: nanoseconds of CPU for one.
 func (l Load) PerSecond(v int64) float64 {
 	switch {

@@ -268,8 +268,35 @@ func (r *Recording) pick(metric string, from, to time.Duration, trace bool) (*Re
 		return nil, "", fmt.Errorf("%s: %w", r.Ref, err)
 	}
 	out := *r
-	out.Profile, out.Picked, out.kind = p, key, kind
+	out.Profile, out.Picked, out.kind, out.Load = p, key, kind, r.load(kind, typ, from, to)
 	return &out, typ, nil
+}
+
+// load returns how much time the values of a sample type between two times are of, or nil if the profile itself says so, or nobody.
+func (r *Recording) load(kind, typ string, from, to time.Duration) *Load {
+	if r.Manifest == nil || kind == traceKind {
+		return nil
+	}
+	if load, ok := r.Manifest.Fleet[kind]; ok {
+		return &load
+	}
+	parts := r.Parts[kind]
+	if !moves(typ) || r.Manifest.How == Stored || len(parts) == 0 {
+		return nil
+	}
+	before, after := around(parts, from, to)
+	if from == to {
+		before, after = -1, last(parts, to)
+	}
+	out := &Load{Processes: 1}
+	switch {
+	case after < 0:
+	case before >= 0:
+		out.Covered = parts[after].To - parts[before].To
+	case r.Manifest.How == Built || r.Manifest.How == Ran: // others count since before the recording began
+		out.Covered = parts[after].To
+	}
+	return out
 }
 
 // Profiles are those of one kind in a recording. One is decoded when somebody asks for it, once for all who do.
@@ -400,11 +427,7 @@ func (r *Recording) dropped(from, to time.Duration) bool {
 // at returns the last profile of the kind at some time, for values of a type; 0 is the end. A time before the first profile gives the first.
 func (s *partReader) at(at time.Duration, typ string) (*profile.Profile, error) {
 	parts := s.Parts[s.kind]
-	i := len(parts) - 1
-	for i > 0 && at != 0 && parts[i].To > at {
-		i--
-	}
-	p, i, err := s.nearest(i, 0, len(parts))
+	p, i, err := s.nearest(last(parts, at), 0, len(parts))
 	if err == nil && len(parts) > 1 {
 		p = p.WithNote(fmt.Sprintf("%s profile taken %s after the start", s.kind, parts[i].To))
 	}
@@ -420,16 +443,9 @@ func (s *partReader) at(at time.Duration, typ string) (*profile.Profile, error) 
 // the first that was taken when it ends or later, or the last of all.
 func (s *partReader) between(from, to time.Duration) (*profile.Profile, error) {
 	parts := s.Parts[s.kind]
-	before := -1
-	for before+1 < len(parts) && parts[before+1].To <= from {
-		before++
-	}
-	if before == len(parts)-1 {
+	before, after := around(parts, from, to)
+	if after < 0 {
 		return nil, fmt.Errorf("there is no %s profile after %s; %s", s.kind, from, taken(parts))
-	}
-	after := before + 1
-	for after < len(parts)-1 && parts[after].To < to {
-		after++
 	}
 	p, after, err := s.nearest(after, before+1, len(parts))
 	if err != nil {
@@ -453,6 +469,32 @@ func (s *partReader) between(from, to time.Duration) (*profile.Profile, error) {
 		}
 	}
 	return p.WithNote(fmt.Sprintf("%s from %s to %s after the start, which is when there are profiles", s.kind, start, parts[after].To)), nil
+}
+
+// last returns which part is the last at some time; 0 is the end. Before the first one it is that.
+func last(parts []Part, at time.Duration) int {
+	i := len(parts) - 1
+	for i > 0 && at != 0 && parts[i].To > at {
+		i--
+	}
+	return i
+}
+
+// around returns which parts are the last until a time begins, or -1, and the first when it ends or later, or the last of all, or -1 if there is none
+// after it begins.
+func around(parts []Part, from, to time.Duration) (before, after int) {
+	before = -1
+	for before+1 < len(parts) && parts[before+1].To <= from {
+		before++
+	}
+	if before == len(parts)-1 {
+		return before, -1
+	}
+	after = before + 1
+	for after < len(parts)-1 && parts[after].To < to {
+		after++
+	}
+	return before, after
 }
 
 // taken says when profiles were taken.

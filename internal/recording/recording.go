@@ -25,6 +25,7 @@ type Recording struct {
 	Manifest *Manifest        // nil for a bare profile
 	Parts    map[string][]Part
 	Lost     []string // unusable parts of the file, as text, such as the missing end
+	Load     *Load    // how much time of how many processes Profile is of; nil where only its own duration says so
 	Picked   string   // tells which of the profiles in a recording Profile is; "" for a bare profile
 	Sources  Sources  // finds source text for frames; nil when there is none to be had
 	Code     Code     // finds machine code; nil when there is none to be had

@@ -173,6 +173,4 @@ type FleetBase struct {
 	Title string `json:"title"`
 	Ref   string `json:"ref"` // what is compared
 	Base  string `json:"base"`
-
-	Shares bool `json:"shares,omitempty"` // one has more profiles than the other, so that shares are what to compare
 }

@@ -10,11 +10,13 @@ import (
 	"iter"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/hone-perf/hone/internal/filename"
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 // A Report is the answer to one query.
@@ -35,6 +37,7 @@ type Head struct {
 	Total    int64      `json:"total"`                    // what percentages are of
 	Left     *int64     `json:"left,omitempty"`           // what the filters leave of Total, where that is less
 	Scaled   bool       `json:"scaled,omitempty"`         // Total is that of another profile, to compare shares
+	Per      *Per       `json:"per,omitempty"`            // in a diff per second: what Unit means
 	Mean     bool       `json:"-"`                        // values are means, which do not add up, so they have no shares; pprof shows some all the same
 	Lasting  int64      `json:"-"`                        // waits in Total that had not ended; see Ended
 	By       string     `json:"by,omitempty"`             // what was added up, when it was asked for
@@ -43,6 +46,21 @@ type Head struct {
 
 	Remarks []Remark `json:"-"` // on the steps; Notes has them in words
 	Show    Show     `json:"-"`
+}
+
+// A Per is what the values of one side are divided by on display, so that two sides of different lengths compare: values of the report stay whole numbers.
+type Per struct {
+	Of        string        `json:"-"`                    // unit of values that are divided, see unit.Rate and unit.Each
+	Unit      string        `json:"unit"`                 // in which values are shown: cores, bytes/s
+	Factor    float64       `json:"factor"`               // values in the report times this are in Unit
+	Time      time.Duration `json:"time_nanos,omitempty"` // that was profiled, of all processes together; 0 for what is held at a moment
+	Processes float64       `json:"processes"`            // at the same time, on average
+}
+
+// Shown returns p with the unit and factor that go with what it is of.
+func (p Per) Shown() Per {
+	p.Unit, p.Factor = unit.ShownIn(p.Of)
+	return p
 }
 
 // Ended is the share of Total that is no wait that goes on. What is too small to be shown is measured by it: the waits of leaked goroutines can be nearly all there is.

@@ -115,7 +115,7 @@ func run(v *view.View, in []*recording.Recording, q query.Query) (report.Report,
 		}
 	}
 	if len(in) == 2 && v.Part == view.Profile && !v.NeedsBase && !v.Compares {
-		if in, err = profileview.Subtract(in, q.Normalize); err != nil {
+		if in, err = profileview.Subtract(in, q); err != nil {
 			return nil, err
 		}
 	}

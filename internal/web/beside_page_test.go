@@ -48,6 +48,16 @@ func TestPageSideBySide(t *testing.T) {
 	if got := p.text(".panel"); !strings.Contains(got, "cum before\n400") || !strings.Contains(got, "change\n0") {
 		t.Errorf("normalized, the panel says %q", got)
 	}
+	// Per second, of profiles without a duration, says what to do instead.
+	p.visit("/diff?base=p1.pb.gz&per=second")
+	if got := p.text(".problem"); !strings.Contains(got, "does not say how long") {
+		t.Errorf("per second, without durations, it shows %q", got)
+	}
+	p.forgive("/api/diff")
+	p.click(".headline button", "Absolute")
+	p.wait(`!location.search.includes("per=")`)
+	p.settled()
+	p.visit("/diff?base=p1.pb.gz&ui.side=yes&normalize=true")
 	if got := p.text(".diff .headline"); strings.Contains(got, "Boxes are as wide") {
 		t.Errorf("above two pictures it says how wide the boxes of one are: %q", got)
 	}

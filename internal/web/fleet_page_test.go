@@ -233,8 +233,15 @@ func TestPageFleet(t *testing.T) {
 	if got := p.query("base"); got != `store:service-1{version="v0"}@-24h` {
 		t.Errorf("the base is %s", got)
 	}
-	if got := p.text(".diff .headline"); !strings.Contains(got, "→") {
-		t.Errorf("the diff says %q", got)
+	// The versions ran for different times; a process costs as much as before in a second.
+	if got := p.text(".diff .headline"); !strings.Contains(got, "0.05 cores → 0.05 cores") || p.query("per") != "second" {
+		t.Errorf("the diff with per=%s says %q", p.query("per"), got)
+	}
+	p.click(".headline button", "Absolute")
+	p.wait(`!location.search.includes("per=")`)
+	p.settled()
+	if got := p.text(".diff .headline"); strings.Contains(got, "cores") || !strings.Contains(got, "→") {
+		t.Errorf("the diff of amounts says %q", got)
 	}
 
 	// Nothing there says what to do.

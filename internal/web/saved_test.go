@@ -195,7 +195,7 @@ func TestSavedAdvice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(text), `"before was recorded for 10s and after for 30s"`) || strings.Contains(string(text), "normalize compares") {
+		if !strings.Contains(string(text), `"before was recorded for 10s and after for 30s"`) || strings.Contains(string(text), "compares costs") {
 			t.Errorf("%s of a saved page advises to normalize, or does not name the lengths: %s", key, text)
 		}
 	}

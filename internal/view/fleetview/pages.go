@@ -461,7 +461,7 @@ func Bases(of *report.Selection, at store.Ref, versions []string) *report.FleetB
 	for i := len(versions) - 1; i > 0 && len(versions)-i <= mostVersions; i-- {
 		ref := store.RefPrefix + with(at.Selector, "version", store.Is, versions[i]).String() + times
 		base := store.RefPrefix + with(at.Selector, "version", store.Is, versions[i-1]).String() + times
-		out.Bases = append(out.Bases, report.FleetBase{Title: "version " + versions[i] + " against " + versions[i-1], Ref: ref, Base: base, Shares: true})
+		out.Bases = append(out.Bases, report.FleetBase{Title: "version " + versions[i] + " against " + versions[i-1], Ref: ref, Base: base})
 	}
 	return out
 }

@@ -107,6 +107,11 @@ func compare(in []*recording.Recording, q query.Query) (*sides, error) {
 	}
 	h.Notes = append(h.Notes, sideNotes(h, was, q)...)
 	s.ratio = 1
+	if q.Per != "" {
+		if err := s.perSecond(in, after, before, q); err != nil {
+			return nil, err
+		}
+	}
 	if q.Normalize && h.Total != 0 && was.Total != 0 {
 		s.ratio = float64(h.Total) / float64(was.Total)
 		s.normalized = true
@@ -333,10 +338,10 @@ func trimRows(d *report.Diff, q query.Query) {
 func sideNotes(after, before *report.Head, q query.Query) hint.Texts {
 	var notes hint.Texts
 	// What is in use at one moment does not grow with the length of a recording.
-	if a, b := after.Duration, before.Duration; !q.Normalize && a > 0 && b > 0 && !strings.HasPrefix(after.Metric, "inuse_") &&
+	if a, b := after.Duration, before.Duration; !q.Normalize && q.Per == "" && a > 0 && b > 0 && !strings.HasPrefix(after.Metric, "inuse_") &&
 		float64(max(a, b)) > 1.2*float64(min(a, b)) {
 		notes.Add(fmt.Sprintf("before was recorded for %s and after for %s", unit.Label(b, "nanoseconds"), unit.Label(a, "nanoseconds")),
-			hint.Text{"; ", hint.Option{Name: "normalize"}, " compares shares instead"})
+			hint.Text{"; ", hint.Option{Name: "per", Value: query.PerSecond}, " compares costs per second, and ", hint.Option{Name: "normalize"}, " shares"})
 	}
 	if (q.By == "line" || q.By == "address") && after.BuildID != "" && before.BuildID != "" && after.BuildID != before.BuildID {
 		notes.Add("the two profiles are of different builds: code that moved appears as two frames")

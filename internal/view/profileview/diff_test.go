@@ -174,7 +174,7 @@ func TestDiffNotes(t *testing.T) {
 		after, before *profile.Profile
 		q, notes      string
 	}{
-		{oneSample(t, "1", 30, "cpu"), oneSample(t, "2", 10, "cpu"), "diff", "before was recorded for 10s and after for 30s; normalize compares shares instead"},
+		{oneSample(t, "1", 30, "cpu"), oneSample(t, "2", 10, "cpu"), "diff", "before was recorded for 10s and after for 30s; per=second compares costs per second, and normalize shares"},
 		{oneSample(t, "1", 30, "cpu"), oneSample(t, "2", 10, "cpu"), "diff normalize", "before is scaled by 1, from 1B to 1B"},
 		{oneSample(t, "1", 30, "inuse_space"), oneSample(t, "2", 10, "inuse_space"), "diff", ""},
 		{oneSample(t, "1", 11, "cpu"), oneSample(t, "2", 10, "cpu"), "diff", ""},

@@ -455,7 +455,6 @@ export interface FleetBase {
   title: string;
   ref: string;
   base: string;
-  shares?: boolean;
 }
 
 export interface FleetBases {
@@ -793,6 +792,7 @@ export interface Head {
   total: number;
   left?: number;
   scaled?: boolean;
+  per?: Per;
   by?: string;
   filters?: string[];
   notes?: string[];
@@ -1141,6 +1141,13 @@ export interface PathSegment {
   file?: string;
   line?: number;
   depth: number;
+}
+
+export interface Per {
+  unit: string;
+  factor: number;
+  time_nanos?: number;
+  processes: number;
 }
 
 export interface Percentile {

@@ -4,7 +4,7 @@ import { nameOf, shortest } from "./names";
 import { Diff, DiffRow } from "./api";
 import { asked, baseOf, useAnswer, useApp } from "./data";
 import { besideBase } from "./beside";
-import { FlameView, Toggle } from "./flame";
+import { FlameView, Scales, scaleOf } from "./flame";
 import { count, growth, signed, unitOf, value } from "./format";
 import { Message, Named, Notes, Problem } from "./parts";
 import { get, go, put } from "./state";
@@ -29,7 +29,7 @@ export function DiffView() {
       </Message>
     );
   }
-  if (error && !waiting) return <Problem error={error} />;
+  if (error && !waiting) return <div class="diff">{scaleOf(state) !== "" && <div class="headline"><Scales /></div>}<Problem error={error} /></div>;
   if (!data) return <div class="blank" aria-busy="true" />;
   const unit = unitOf((data.rows ?? []).flatMap((r) => [r.flat_before, r.flat, r.flat - r.flat_before, r.cum - r.cum_before]), data.total, data.unit);
   const change = (d: number) => <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit, unit)}</span>;
@@ -44,7 +44,6 @@ export function DiffView() {
   ];
   const most = Math.max(...(data.rows ?? []).map((r) => Math.abs(r.flat - r.flat_before)), 1);
   const d = data.total - data.before.total;
-  const normal = api.embedded ? data.normalized === true : get(state, "normalize") !== "";
   const selected = get(state, "ui.sel");
   return (
     <div class="diff">
@@ -53,13 +52,14 @@ export function DiffView() {
           <b>{data.metric} {value(data.before.total, data.unit)} → {value(data.total, data.unit)}</b>{" "}
           <span class={d > 0 ? "more" : d < 0 ? "less" : ""}>{signed(d, data.unit)}, {growth(data.before.total, data.total)}</span>
         </p>
-        {!api.embedded && <div class="group">
-          <Toggle on={!normal} onClick={() => go(put(state, "normalize", ""))}>Absolute</Toggle>
-          <Toggle on={normal} onClick={() => go(put(state, "normalize", "true"))}>Normalized</Toggle>
-        </div>}
+        {!api.embedded && <Scales />}
         <p class="quiet">
-          {normal
+          {data.normalized
             ? "Before is scaled to the total of after: what is compared is shares, not amounts."
+            : data.per
+            ? data.per.time_nanos
+              ? "What one process costs in a second is compared, however long and of however many processes it was recorded."
+              : "What one process has on average is compared, of however many processes it was recorded."
             : "Amounts are compared as they were recorded. Where one side did more work, it has more of everything."}
           {" "}The base is <code title={base}>{shortest(base, session.recordings)}</code>.{!besideBase(app) && " Boxes are as wide as they are now, or were before where they are gone."}
         </p>

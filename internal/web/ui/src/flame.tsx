@@ -39,7 +39,10 @@ function OneFlame() {
   // Where nobody answers, what was sent of the whole is worth a look closer.
   const data = error?.away && !waiting ? peek<Flame>("/api/flame", question({ ...app, state: put(state, "root", "") })) : answer;
   const model = useMemo(() => data && decode(data), [data]);
-  if (error && !waiting && !(error.away && data)) return <Problem error={error} />;
+  if (error && !waiting && !(error.away && data)) {
+    const scaled = state.view === "flame" && scaleOf(state) !== ""; // another scale may be possible
+    return <>{scaled && <div class="tools"><Scales /></div>}<Problem error={error} /></>;
+  }
   if (!data || !model) return <div class="blank" aria-busy="true" />;
   if (model.rows.length === 0 || (model.width === 0 && !data.path?.length)) return <Nothing head={data} />;
   return <Zoomed data={data} model={model} state={state} stale={waiting} />;
@@ -181,7 +184,7 @@ function Zoomed({ data, model, state, stale }: { data: Flame; model: Model; stat
                 onClick={() => go(put(latest(), "ui.gone", get(latest(), "ui.gone") === "no" ? "" : "no"))}>Gone</Toggle>
             )}
             {model.compares && !app.api.embedded && state.view === "flame" && (
-              <Toggle on={get(state, "normalize") !== ""} title="compare shares, not amounts: before is scaled to the total of after" onClick={() => toggle("normalize")}>Normalize</Toggle>
+              <Scales />
             )}
             <Toggle on={get(state, "invert") !== ""} onClick={() => toggle("invert")} title="callers below callees (i)">Invert</Toggle>
             {!app.api.embedded && <Toggle on={get(state, "collapse") !== ""} onClick={() => toggle("collapse")} title="a cycle of recursive calls once (l)">Collapse recursion</Toggle>}
@@ -379,6 +382,25 @@ export function Choice({ label, value: v, options, onChange }: {
 
 export function Toggle({ on, onClick, title, children }: { on: boolean; onClick: () => void; title?: string; children: string }) {
   return <button class={"toggle" + (on ? " on" : "")} aria-pressed={on} onClick={onClick} title={title}>{children}</button>;
+}
+
+/** scaleOf is how the sides of a comparison are scaled; "" is not at all. */
+export function scaleOf(s: State): "" | "second" | "normal" {
+  return get(s, "normalize") !== "" ? "normal" : get(s, "per") !== "" ? "second" : "";
+}
+
+/** Scales are buttons that choose how the sides of a comparison are scaled. */
+export function Scales() {
+  const { state } = useApp();
+  const now = scaleOf(state);
+  const choose = (normal: string, per: string) => go(put(put(put(latest(), "normalize", normal), "per", per), "root", ""));
+  return (
+    <div class="group" role="group" aria-label="Scale">
+      <Toggle on={now === ""} title="compare what was recorded" onClick={() => choose("", "")}>Absolute</Toggle>
+      <Toggle on={now === "second"} title="compare what one process costs in a second, and of live memory and goroutines what one has" onClick={() => choose("", "second")}>Per second</Toggle>
+      <Toggle on={now === "normal"} title="compare shares, not amounts: before is scaled to the total of after" onClick={() => choose("true", "")}>Normalized</Toggle>
+    </div>
+  );
 }
 
 /** LabelFrames puts the values of a label on top of the stacks. */

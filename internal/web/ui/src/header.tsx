@@ -162,7 +162,7 @@ const downloads: [format: string, doc: string, ending: string][] = [
 
 // Formats that have no place for what something is compared with, and what says that.
 const ofOneSide = new Set(["hone", "pprof", "pprof-filtered"]);
-const ofBase = new Set(["base", "base-tag", "normalize"]);
+const ofBase = new Set(["base", "base-tag", "normalize", "per"]);
 
 const ofStacks = new Set([...ofOneSide, "folded", "speedscope"]);
 
@@ -284,7 +284,7 @@ export function Tabs() {
 
 // Keys that have a control of their own, or that say what is looked at and not how.
 const controlled = new Set([
-  "ref", "base", "metric", "root", "arg", "by", "sort", "limit", "min", "invert", "collapse", "normalize", "tag-root",
+  "ref", "base", "metric", "root", "arg", "by", "sort", "limit", "min", "invert", "collapse", "normalize", "per", "tag-root",
 ]);
 
 // Views that no filter changes.

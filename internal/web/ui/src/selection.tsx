@@ -148,16 +148,14 @@ function Typed({ ref_: ref, onDone }: { ref_: string; onDone: (ref: string) => v
 /** Compare chooses what to compare with. */
 function Compare({ bases }: { bases: FleetBases }) {
   const { state } = useApp();
-  const choose = (ref: string, base: string, shares?: boolean) => {
-    const s = put(select(to(state, state.view === "flame" ? "flame" : "diff"), "ref", ref), "base", base);
-    go(shares ? put(s, "normalize", "true") : s);
-  };
+  // The sides may be of other numbers of processes, and of other times.
+  const choose = (ref: string, base: string) => go(put(put(put(select(to(state, state.view === "flame" ? "flame" : "diff"), "ref", ref), "base", base), "normalize", ""), "per", "second"));
   return (
     <Menu name="compare with…" title="another time, version or labels" class="slim">
       {(close) => (
         <>
           <ul class="times-list">
-            {bases.bases.map((b) => <li><button class="link" onClick={() => { close(); choose(b.ref, b.base, b.shares); }}>{b.title}</button></li>)}
+            {bases.bases.map((b) => <li><button class="link" onClick={() => { close(); choose(b.ref, b.base); }}>{b.title}</button></li>)}
             <li><button class="link" onClick={() => { close(); choose(bases.selection.ref, bases.selection.ref); }}>something else: the same first, to be changed</button></li>
           </ul>
         </>

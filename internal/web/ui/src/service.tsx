@@ -140,7 +140,7 @@ function Happened({ data, events }: { data: FleetGraph; events: FleetEvent[] }) 
   events = besides(data, events);
   const entries: [at: number, what: ComponentChildren][] = [
     ...deploys.map((d): [number, ComponentChildren] => {
-      const diff = about("diff", refOf(d.selector, time), ["base", refOf(d.base, time)], ["normalize", "true"]);
+      const diff = about("diff", refOf(d.selector, time), ["base", refOf(d.base, time)], ["per", "second"]);
       return [d.at_ms, (
         <li key={"deploy " + d.at_ms + d.version}>
           <i class="mark deploy" aria-hidden="true" /> <span class="num">{when(d.at_ms)}</span> deploy of <b>{d.version}</b>{" "}
@@ -441,7 +441,7 @@ function Graph({ data, stacked, events }: { data: FleetGraph; stacked: boolean; 
             <button onClick={() => zoom()}>Zoom in <kbd>Enter</kbd></button>
             <Go to={of("flame", chosen)}>Flame graph of it</Go>
             <Go to={of("top", chosen)}>Top</Go>
-            <Go to={put(of("diff", chosen), "base", refOf(selector, exact(2 * chosen[0] - chosen[1], chosen[0])))}>Compare with the {long(chosen[1] - chosen[0])} before</Go>
+            <Go to={put(put(of("diff", chosen), "base", refOf(selector, exact(2 * chosen[0] - chosen[1], chosen[0]))), "per", "second")}>Compare with the {long(chosen[1] - chosen[0])} before</Go>
             <button class="small" onClick={() => change({ draft: undefined })}>clear <kbd>Esc</kbd></button>
           </div>
         ) : <span class="quiet">drag over the chart, or press ← → with Shift, to choose a part of the time</span>}

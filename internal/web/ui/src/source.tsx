@@ -68,7 +68,7 @@ function Listings({ data, arg }: { data: Source; arg: string }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => setOpen(new Set()), [data]);
   // Machine code takes longer to find than lines do, so it is asked for when somebody wants to see it.
-  const code = useAnswer<Source>(open.size > 0 ? "/api/weblist" : "", asked(app, "list", ["arg", arg]).filter(([k]) => k !== "base" && k !== "normalize"));
+  const code = useAnswer<Source>(open.size > 0 ? "/api/weblist" : "", asked(app, "list", ["arg", arg]).filter(([k]) => k !== "base" && k !== "normalize" && k !== "per"));
   const flip = (id: string) => {
     const next = new Set(open);
     if (!next.delete(id)) next.add(id);
