@@ -404,6 +404,7 @@ var otherCommands = []struct {
 	{"shell", shellCommand},
 	{"serve", serveCommand},
 	{"services", servicesCommand},
+	{"targets", targetsCommand},
 	{"events", eventsCommand},
 	{"push", pushCommand},
 	{"shelf", shelfCommand},

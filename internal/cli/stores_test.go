@@ -421,6 +421,9 @@ func TestStoreRefTokens(t *testing.T) {
 		}
 	}
 	s := serveStore(t, tokens)
+	if code, out := s.hone("", "targets"); code != 0 || !strings.Contains(out, "the server asks no process for profiles\nnote: scrape_configs in the file of hone serve --config FILE name some") {
+		t.Errorf("without a configuration, the targets are: %d %s", code, out)
+	}
 	folded := filepath.Join(s.dir, "a.folded")
 	if err := os.WriteFile(folded, []byte("main 1\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -96,6 +96,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/fleet/labels", s.read(s.fleetLabels))
 	s.mux.HandleFunc("GET /api/v1/fleet/heat", s.read(s.fleetHeat))
 	s.mux.HandleFunc("GET /api/v1/fleet/bases", s.read(s.fleetBases))
+	s.mux.HandleFunc("GET /api/v1/fleet/targets", s.read(s.failing))
 	s.mux.HandleFunc("GET /api/v1/fleet/time", s.read(s.fleetTime))
 	s.mux.HandleFunc("/", s.read(s.pages))
 	s.registerShelf()
@@ -375,6 +376,15 @@ func (s *Server) services(w http.ResponseWriter, r *http.Request, tenant string)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(c)
+}
+
+// failing answers with what fails of the targets of a tenant.
+func (s *Server) failing(w http.ResponseWriter, _ *http.Request, tenant string) error {
+	if s.Scraper == nil {
+		return answerJSON(w, &report.Targets{Now: s.Now(), Rows: []report.FailingTarget{}, None: true})
+	}
+	st := s.Scraper.Status()
+	return answerJSON(w, st.Failing(tenant, s.Now()))
 }
 
 // targets answers with the status of scrape targets.

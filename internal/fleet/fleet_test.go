@@ -139,6 +139,7 @@ func TestWhoMayAsk(t *testing.T) {
 		"/api/v1/events":                  {http.StatusOK, "service-0"},
 		"/api/v1/events?kind=deploy":      {http.StatusOK, "service-0"},
 		"/api/v1/targets":                 {http.StatusOK, "{}"},
+		"/api/v1/fleet/targets":           {http.StatusOK, `"none":true`},
 		"/api/v1/fleet/services?time=-1h": {http.StatusOK, "service-0"},
 		"/api/v1/fleet/graph?" + ref:      {http.StatusOK, `"share":1`},
 		"/api/v1/fleet/labels?" + ref:     {http.StatusOK, "instance"},

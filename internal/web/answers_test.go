@@ -32,7 +32,7 @@ var answers = []struct {
 	{"Search", report.Search{}}, {"Source", report.Source{}}, {"Tags", report.Tags{}}, {"Traces", traces{}}, {"Compare", report.Compare{}}, {"Bench", report.Bench{}},
 	{"Load", report.Load{}}, {"Timeline", report.Timeline{}}, {"Lanes", report.Lanes{}}, {"Waits", report.Waits{}}, {"Requests", report.Requests{}},
 	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Mem", report.Mem{}}, {"Goroutines", report.Goroutines{}}, {"Holders", report.Holders{}}, {"Symptoms", report.Symptoms{}}, {"Advice", report.Advice{}}, {"Progress", advise.Progress{}},
-	{"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
+	{"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"Targets", report.Targets{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
 	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
 	{"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}}, {"EventSource", event.Source("")}, {"EventKind", event.Kind("")}, {"EventState", event.State("")},
 }

@@ -38,6 +38,10 @@ const (
 		{"id":"4","tenant":"default","kind":"deploy","service":"service-1","time":"2026-09-01T10:02:00Z","noticed":"2026-09-01T10:04:00Z","deploy":{"version":"v1"}}],"more":false}`
 )
 
+// Targets that fail, and a job that has none.
+const someTargets = `{"time":"2026-09-01T10:10:00Z","found":3,"failing":1,"targets":[{"job":"shop","service":"shop","address":"http://10.0.0.7:6060","kinds":["cpu","heap"],"all":true,
+	"since":"2026-09-01T10:05:00Z","good":"2026-09-01T10:04:00Z","why":"<b>connection refused"}],"jobs":[{"job":"lost","source":"targets/*.json","why":"it has no targets"}]}`
+
 // serveFleet serves a store with profiles of ten minutes, and returns its address. What change makes of them is stored.
 func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) bool) string {
 	t.Helper()
@@ -85,6 +89,7 @@ func serveFleet(t *testing.T, tokens *token.File, change func(u *store.Upload) b
 		})
 	}
 	answer("/api/v1/events", someEvents)
+	answer("/api/v1/fleet/targets", someTargets)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return server.URL
@@ -149,6 +154,10 @@ func TestPageFleet(t *testing.T) {
 	}
 	if n := eval[int](p, `document.querySelectorAll(".spark path").length`); n != 12 {
 		t.Errorf("there are %d sparklines, want four of each service", n)
+	}
+	p.wait(`document.querySelector(".targets") !== null`)
+	if got := p.text(".targets"); !strings.Contains(got, "1 of 3 targets fails") || !strings.Contains(got, "http://10.0.0.7:6060\t<b>connection refused\tall\t5m\t6m ago") || !strings.Contains(got, "job lost, targets/*.json: it has no targets") {
+		t.Errorf("of targets that fail it says %q", got)
 	}
 	p.click(".services a", "service-1")
 	p.wait(`location.pathname === "/service"`)

@@ -208,7 +208,7 @@ func (s *Scraper) sync(j *job) {
 	for _, f := range j.finders {
 		found = append(found, f.sets()...)
 	}
-	j.status = JobStatus{Job: j.Name, Found: len(found)}
+	j.status = JobStatus{Job: j.Name, Tenant: cmp.Or(j.Tenant, s.opt.Tenant), Found: len(found)}
 	if j.TargetLimit > 0 && len(found) > j.TargetLimit {
 		j.status.Over = len(found) - j.TargetLimit
 		found = ordered(found)[:j.TargetLimit]

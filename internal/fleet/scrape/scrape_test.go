@@ -240,6 +240,7 @@ func TestErrors(t *testing.T) {
 	const config = "scrape_configs: [{job_name: shop, profiles: [heap, block], static_configs: [{targets: ['a:80', 'b:80']}]}]"
 	simulate(t, config, Options{}, func(b *bench) {
 		programs := fleet(2, 10)
+		start := time.Now()
 		defer b.serve("a:80", programs[0])()
 		time.Sleep(time.Hour)
 		if n := len(programs[0].times("block")); n > 12 {
@@ -249,12 +250,12 @@ func TestErrors(t *testing.T) {
 			st.Err.Error() != "HTTP 404 Not Found: Unknown profile" {
 			t.Errorf("status %+v, %v", st, st.Err)
 		}
-		if st := b.profile("b:80", "heap"); st.Failures < 59 || st.Err.Cause != CauseConnect || st.Err.Error() != "connection refused" {
+		if st := b.profile("b:80", "heap"); st.Failures < 59 || st.Err.Cause != CauseConnect || st.Err.Error() != "connection refused" || st.Since.Sub(start) > time.Minute || st.Since.IsZero() {
 			t.Errorf("status %+v", st)
 		}
 		defer b.serve("b:80", programs[1])()
 		time.Sleep(61 * time.Second)
-		if st := b.profile("b:80", "heap"); st.Health != Up {
+		if st := b.profile("b:80", "heap"); st.Health != Up || !st.Since.IsZero() {
 			t.Errorf("status %+v", st)
 		}
 		text, err := json.Marshal(b.Status())

@@ -20,6 +20,7 @@ type Status struct {
 // A JobStatus is the state of a job.
 type JobStatus struct {
 	Job     string   `json:"job"`
+	Tenant  string   `json:"tenant"`
 	Found   int      `json:"found"`             // targets
 	Dropped int      `json:"dropped,omitempty"` // profiles of targets that relabeling drops
 	Wrong   int      `json:"wrong,omitempty"`   // profiles of targets that cannot be scraped
@@ -62,10 +63,11 @@ type ProfileStatus struct {
 	Kind     string        `json:"kind"`
 	Health   Health        `json:"health"`
 	Running  bool          `json:"running,omitempty"`
-	Last     time.Time     `json:"last,omitzero"` // attempt
-	Took     time.Duration `json:"took"`          // of it
-	Bytes    int64         `json:"bytes"`         // of the last profile
-	Good     time.Time     `json:"good,omitzero"` // when the last profile was asked for
+	Last     time.Time     `json:"last,omitzero"`  // attempt
+	Took     time.Duration `json:"took"`           // of it
+	Bytes    int64         `json:"bytes"`          // of the last profile
+	Good     time.Time     `json:"good,omitzero"`  // when the last profile was asked for
+	Since    time.Time     `json:"since,omitzero"` // of the first of the attempts that failed, one after the other
 	Next     time.Time     `json:"next,omitzero"`
 	Interval time.Duration `json:"interval"`
 	Every    time.Duration `json:"every"` // longer than Interval for targets that are slow or fail

@@ -178,12 +178,14 @@ func (t *task) ask(ctx context.Context) (busy bool) {
 	switch st.Err = known; {
 	case known == nil:
 		st.Profiles++
-		st.Bytes, st.Good, st.Health = size, start, Up
+		st.Bytes, st.Good, st.Health, st.Since = size, start, Up, time.Time{}
 	case busy:
 		st.Busy++
 		st.Health = Down
 	default:
-		st.Failures++
+		if st.Failures++; st.Since.IsZero() {
+			st.Since = start
+		}
 		st.Health = Down
 	}
 	if isError {

@@ -350,6 +350,23 @@ export interface Evidence { says: string; query: string; command: string; url: s
 
 export type Fact = "dependency" | "vendored" | "generated" | "not-as-compiled" | "cgo" | "no-start-line" | "newer-file" | "does-not-apply" | "does-not-compile" | "other-meaning" | "several-files" | "another-file" | "older-go" | "constant-format" | "constant-separator" | "constant-separators" | "constant-pattern" | "constant-split" | "constant-fold" | "constant-settings" | "same-each-call" | "same-pattern" | "same-strings" | "same-template" | "same-header" | "same-number" | "may-be-kept" | "may-hold-on" | "result-may-change" | "result-of-may-change" | "may-be-changed-or-kept" | "literal-may-be-kept" | "literal-may-keep" | "literal-returned" | "literal-stored" | "literal-used-otherwise" | "objects-may-be-kept" | "slice-may-be-kept" | "objects-never-done" | "readers-unknown" | "other-signature" | "other-signature-of" | "interface-elements" | "other-elements" | "other-elements-of" | "other-pool" | "pool-no-variable" | "pool-used-otherwise" | "pool-makes" | "pool-not-kept" | "pool-put-twice" | "receiver-may-differ" | "states-elsewhere" | "states-used-otherwise" | "list-is-parameter" | "list-is-parameter-of" | "field-used-otherwise" | "field-not-always-set" | "field-seen" | "field-left-out" | "not-pure" | "objects-elsewhere" | "changed-before-read" | "writer-seen-when" | "own-type" | "own-type-and-string" | "type-at-run-time" | "types-at-run-time" | "different-types" | "unlike-deep-equal" | "evaluated-twice" | "not-a-number" | "size-by-type" | "order-at-run-time" | "fields-to-spell" | "no-append-of-size" | "constant-may-not-fit" | "two-results" | "reader-of-other-type" | "no-twin" | "no-write-string" | "buffer-on-heap" | "only-fmt" | "value-at-run-time" | "prints-itself" | "not-as-strconv" | "call-changes-bytes" | "field-needs-bytes" | "verb-unknown" | "too-few-arguments" | "too-many-arguments" | "all-constant" | "same-text" | "spaces-between" | "too-many-parts" | "no-string-or-number" | "not-only-appended" | "result-not-only-appended" | "may-write-too" | "number-may-write-too" | "not-only-appended-by" | "no-plain-function" | "calls-itself" | "writer-is-no-variable" | "no-variable-to-write" | "evaluated-later" | "length-unknown" | "body-length-unknown" | "not-only-added" | "not-only-added-or-read" | "not-only-padded" | "not-only-escaped" | "any-letter-matches" | "written-in-parts" | "seen-before-end" | "changed-by-address" | "not-before-literal" | "folds-letters" | "folds-text" | "no-plain-call" | "parts-needed" | "second-part-may-panic" | "may-overlap" | "no-part-variable" | "not-a-builder" | "not-a-builder-for" | "not-a-builder-at" | "not-declared-empty" | "count-unknown" | "elements-unknown" | "entries-unknown" | "objects-unknown" | "count-may-be-more" | "count-may-differ" | "rounds-may-end" | "loop-uses" | "loop-restarts" | "loop-may-end" | "has-room" | "may-have-room" | "room-shared" | "appended-in-head" | "no-grow-before" | "grows-over-loops" | "senders-unknown" | "senders-to-unknown" | "too-little-room" | "pool-too-small" | "round-too-small" | "may-have-no-round" | "may-be-negative" | "grows-over-calls" | "labeled-loop" | "name-or-label" | "another-name" | "loop-in-statement" | "loop-changes-key" | "order-matters" | "may-be-other" | "may-change-before" | "changes-before" | "may-be-other-at-return" | "element-may-change" | "element-use" | "other-slice" | "no-slice-variable" | "panics-before" | "less-elsewhere" | "less-does-more" | "less-does-more-alone" | "methods-elsewhere" | "list-in-field" | "swap-does-more" | "lists-swapped" | "len-is-other" | "pattern-ends-program" | "pattern-returns-error" | "error-for-variable" | "error-is-used" | "longest" | "parse-error-used" | "template-may-change" | "add-keeps" | "other-numbers" | "exact-times" | "timer-to-stop" | "below-share" | "no-place-for-defer" | "owner-done" | "not-reset-for-pool" | "puts-other" | "relies-on-new" | "names-rely-on-new" | "reset-not-fresh" | "reset-leaves" | "reset-takes-all" | "reset-as-good" | "put-per-round" | "not-in-variable" | "main-runs-once" | "may-be-one-already" | "given-may-be-one" | "no-such-level" | "error-shared" | "error-not-checked" | "error-used-again" | "still-in-use" | "can-be-kept" | "why-on-heap" | "who-needs-objects" | "lines-needed" | "entries-needed" | "entries-of-needed" | "items-may-wait" | "state-of-other" | "state-of-receiver" | "set-use" | "set-use-of" | "equal-not-same" | "large-members" | "sets-elsewhere" | "no-number-field" | "more-than-variable" | "more-than-lookup" | "guarded" | "change-together" | "work-needs-more" | "waits-locked" | "part-without" | "shown-mutex" | "guarded-field" | "otherwise-used" | "more-than-one-step" | "writes-more" | "reads-and-writes" | "takes-from-unsigned" | "no-word" | "no-atomic-type" | "struct-in-order" | "not-declared-alone" | "jobs-depend" | "not-closed-behind" | "no-group-of-function" | "ends-before-wait" | "no-wait" | "loop-uses-channel" | "channel-elsewhere" | "receiver-not-waited" | "waiting-matters" | "loop-goes-on" | "function-recovers" | "loop-makes-functions" | "loop-defers" | "loop-starts" | "loop-panics" | "loop-calls-unknown" | "loop-ends-goroutine" | "used-when-sent" | "loop-ends-function" | "error-result-kept" | "different-errors" | "loop-waits" | "loop-changes-sent" | "loop-changes-used" | "others-change" | "others-may-change" | "loop-may-change" | "job-uses" | "what-it-does";
 
+export interface FailingJob {
+  job: string;
+  source?: string;
+  why: string;
+}
+
+export interface FailingTarget {
+  job: string;
+  service: string;
+  address: string;
+  kinds: string[];
+  all?: boolean;
+  since?: string;
+  good?: string;
+  why: string;
+}
+
 export interface Finding {
   number: number;
   rule: string;
@@ -1518,6 +1535,15 @@ export interface TailCauseOf {
   middle_nanos: number;
 }
 
+export interface Targets {
+  time: string;
+  found: number;
+  failing: number;
+  targets: FailingTarget[];
+  jobs?: FailingJob[];
+  none?: boolean;
+}
+
 export interface TimeEvent extends Event {
   text: string;
 }
@@ -1717,6 +1743,7 @@ export const lists = new Set([
   "stack",
   "states",
   "symptoms",
+  "targets",
   "text",
   "traces",
   "uses",

@@ -1,7 +1,7 @@
 // All services of a store: what each costs, and how that went over time.
 
 import { useMemo, useState } from "preact/hooks";
-import { FleetService, FleetServices } from "./api";
+import { FleetService, FleetServices, Targets } from "./api";
 import { useAnswer, useApp } from "./data";
 import { about, amount, between, long, refOf, timeOf, usualTime, when } from "./fleet";
 import { count, relative } from "./format";
@@ -103,7 +103,35 @@ export function ServicesView() {
       {rows.length === 0 && data.services.length > 0 && <p class="quiet">No service has “{search}” in its name.</p>}
       {data.services.some((s) => s.deploys?.length) && <p class="quiet legend-line"><i class="mark deploy" aria-hidden="true" /> a deploy: a version or a build that was not there before</p>}
       {data.services.some((s) => s.cores_before > 0 && s.cores > 0) && <p class="quiet">change: CPU against the time before, of the same length</p>}
+      <FailingTargets />
     </div>
+  );
+}
+
+/** FailingTargets lists the processes that are asked for profiles and do not give them. */
+function FailingTargets() {
+  const { data, error, waiting } = useAnswer<Targets>("/api/v1/fleet/targets", []);
+  if (error && !waiting) return <p class="bad">{error.message}</p>;
+  if (!data || (data.failing === 0 && !data.jobs?.length)) return null;
+  const since = (t: string | undefined) => long(Math.max(0, Date.parse(data.time) - Date.parse(t!)));
+  return (
+    <section class="card targets" aria-label="Targets that fail">
+      <h2>{data.failing > 0 ? `${count(data.failing)} of ${count(data.found)} ${data.found === 1 ? "target" : "targets"} ${data.failing === 1 ? "fails" : "fail"}` : "Jobs without targets"}</h2>
+      {data.targets.length > 0 && (
+        <table class="plain">
+          <thead><tr><th scope="col">job</th><th scope="col">target</th><th scope="col">why</th><th scope="col">profiles</th><th scope="col">failing for</th><th scope="col">last profile</th></tr></thead>
+          <tbody>
+            {data.targets.map((t) => (
+              <tr>
+                <td>{t.job}</td><td>{t.address}</td><td>{t.why}</td><td>{t.all ? "all" : t.kinds.join(", ")}</td>
+                <td class="quiet">{t.since ? since(t.since) : "–"}</td><td class="quiet">{t.good ? since(t.good) + " ago" : "never"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {(data.jobs ?? []).map((j) => <p class="quiet">job <b>{j.job}</b>{j.source && <>, <code>{j.source}</code></>}: {j.why}</p>)}
+    </section>
   );
 }
 
@@ -152,6 +180,7 @@ function First() {
         <p>Where tokens are needed, add <code>-H "Authorization: Bearer TOKEN"</code>, or <code>BasicAuthPassword</code> in the SDK; <code>hone serve token</code> makes one.</p>
         <p><button onClick={() => location.reload()}>Look again</button></p>
       </div>
+      <FailingTargets />
     </div>
   );
 }

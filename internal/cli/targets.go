@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/source"
+)
+
+func targetsCommand(sys *System) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "targets",
+		Short: "Show which processes give a store no profiles",
+		Long: `Show which of the processes that hone serve --config asks for profiles do not give them: since when,
+and why. Jobs whose targets cannot be found are listed as well.`,
+		Example: "  hone targets\n  hone targets --json",
+		GroupID: groupWatch,
+	}
+	if !sys.names(cmd) {
+		return cmd
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("", "targets takes no arguments, but got %s", quoted(args[0]))
+		}
+		out, err := outputOf(cmd, sys)
+		if err != nil {
+			return err
+		}
+		resp, err := source.AskStore(cmd.Context(), "", http.MethodGet, "api/v1/fleet/targets", nil, nil)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		var found report.Targets
+		if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
+			return fmt.Errorf("the answer of the store: %w", err)
+		}
+		return out.write(sys, &found)
+	}
+	return cmd
+}
