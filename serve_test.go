@@ -509,7 +509,7 @@ func TestServeEvents(t *testing.T) {
 	t.Setenv("HONE_STORE", s.url)
 	t.Setenv("TZ", "UTC")
 	for args, want := range map[string][]string{
-		"events":                    {"2 events · ", "  deploy  version v2 of shop was deployed in place of v1\n", "hone diff 'store:shop{version=\"v1\"}@"},
+		"events":                    {"2 events · ", "  deploy  version v2 of shop was deployed in place of v1\n", "hone diff --per second 'store:shop{version=\"v1\"}@"},
 		"events shop --kind deploy": {"1 event · ", at.Format(time.DateTime)},
 		"events --json":             {`"kind": "oom"`, `"service": "api"`},
 		"events --csv":              {"time,kind,event\n", ",oom,"},

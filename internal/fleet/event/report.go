@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/hint"
+	"github.com/hone-perf/hone/internal/query"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 )
@@ -141,6 +142,7 @@ func (e *Event) next(now time.Time) (hint.Command, bool) {
 	if e.Change != nil && e.Change.Source == Growth {
 		c = hint.Ask("diff", ref(e.Time, e.Time.Add(aroundChange)), ref(e.Noticed.Add(-aroundChange), e.Noticed))
 	}
+	c = c.With("per", query.PerSecond) // one side may be of less time, or of fewer processes
 	if metric != "" {
 		c = c.With("metric", metric)
 	}

@@ -122,7 +122,7 @@ func TestNext(t *testing.T) {
 		got = append(got, n.String())
 	}
 	want := []string{
-		`diff store:api{version="v1"}@2026-09-01T09:00:00Z..2026-09-01T10:00:01Z store:api{version="v2"}@2026-09-01T10:00:00Z..2026-09-01T10:30:01Z`,
+		`diff per=second store:api{version="v1"}@2026-09-01T09:00:00Z..2026-09-01T10:00:01Z store:api{version="v2"}@2026-09-01T10:00:00Z..2026-09-01T10:30:01Z`,
 		`top metric=inuse_space store:api{instance="a:1"}@2026-09-01T09:50:00Z..2026-09-01T10:00:01Z`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -67,12 +67,12 @@ export function waysOf(e: FleetEvent): [title: string, s: State][] {
   const before = refOf(all, exact(at - sides, at));
   const out: [string, State][] = [];
   const metric: [string, string][] = e.change && e.change.kind !== "cpu" ? [["metric", e.change.kind + ":" + e.change.type.type]] : [];
-  if (e.kind === "change" || e.kind === "deploy" || e.kind === "rule") out.push(["the hour after against the hour before", about("diff", after, ["base", before], ...metric)]);
+  if (e.kind === "change" || e.kind === "deploy" || e.kind === "rule") out.push(["the hour after against the hour before", about("diff", after, ["base", before], ["per", "second"], ...metric)]);
   if (e.deploy?.version && e.deploy.before) {
     const of = (v: string) => refOf(selectorOf(e.service, ["version", v]), exact(at - 24 * sides, at + 24 * sides));
-    out.unshift([`${e.deploy.version} against ${e.deploy.before}`, about("diff", of(e.deploy.version), ["base", of(e.deploy.before)], ["normalize", "true"])]);
+    out.unshift([`${e.deploy.version} against ${e.deploy.before}`, about("diff", of(e.deploy.version), ["base", of(e.deploy.before)], ["per", "second"])]);
   }
-  if (e.change?.source === "growth") out[0] = ["the last hour against the first", about("diff", refOf(all, exact(Date.parse(e.noticed) - sides, Date.parse(e.noticed))), ["base", after], ...metric)];
+  if (e.change?.source === "growth") out[0] = ["the last hour against the first", about("diff", refOf(all, exact(Date.parse(e.noticed) - sides, Date.parse(e.noticed))), ["base", after], ["per", "second"], ...metric)];
   if (e.change?.function) out.push(["callers", about("sandwich", after, ["arg", e.change.function], ["ui.sel", e.change.function], ...metric)]);
   if (e.process) out.push(["the last profiles before it", about("flame", refOf(selectorOf(e.service, ["instance", e.process.instance]), exact(at - sides / 4, at)), ["metric", "heap"])]);
   return out;
