@@ -124,6 +124,29 @@ func (f *Func) Calls(n ast.Node, names ...string) *ast.CallExpr {
 	return call
 }
 
+// HasToo reports whether what a method is called on has another method of the same type: one that embeds that type may have its own of that name.
+func (f *Func) HasToo(call *ast.CallExpr, name string) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	fn := f.Callee(call)
+	if !ok || fn == nil || fn.Signature().Recv() == nil || f.TypeOf(sel.X) == nil {
+		return false
+	}
+	o, _, _ := types.LookupFieldOrMethod(f.TypeOf(sel.X), true, f.Pkg.Types, name)
+	other, ok := o.(*types.Func)
+	return ok && other.Signature().Recv() != nil && namedBehind(other.Signature().Recv().Type()) == namedBehind(fn.Signature().Recv().Type())
+}
+
+// namedBehind returns the name of a type, or of what it points at.
+func namedBehind(t types.Type) types.Object {
+	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj()
+	}
+	return nil
+}
+
 // Builtin reports whether a call is one of a builtin function.
 func (f *Func) Builtin(n ast.Node, name string) *ast.CallExpr {
 	call, ok := n.(*ast.CallExpr)
