@@ -13,6 +13,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/symbol"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -81,11 +82,15 @@ func appendedNumber(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 	if !p.Pkg.AtLeast(appendsNumbers) {
 		return putNumber(p, call, 8*size, value)
 	}
-	room := fmt.Sprintf("make([]byte, 0, %d)", size)
-	if t := p.TypeOf(w).String(); (t == "*bytes.Buffer" || t == "*bufio.Writer") && p.Pkg.AtLeast(21) && flow.Simple(p.Func, w) {
-		room = p.Src(w) + ".AvailableBuffer()"
+	room, to := fmt.Sprintf("make([]byte, 0, %d)", size), p.Src(w)
+	if ref, ok := ast.Unparen(w).(*ast.UnaryExpr); ok && ref.Op == token.AND {
+		to = text.Operand(ref.X, p.Src(ref.X)) // whose methods can be called
 	}
-	text := fmt.Sprintf("%s.Write(%s.AppendUint%d(%s, %s))", p.Src(w), p.Src(order), 8*size, room, value)
+	// What makes the number may write to the buffer, after which it has another free part.
+	if t := p.TypeOf(w).String(); (t == "*bytes.Buffer" || t == "*bufio.Writer") && p.Pkg.AtLeast(21) && flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
+		room = to + ".AvailableBuffer()"
+	}
+	text := fmt.Sprintf("%s.Write(%s.AppendUint%d(%s, %s))", to, p.Src(order), 8*size, room, value)
 	return inPlaceOfWrite(p, call, "append it to bytes", text)
 }
 

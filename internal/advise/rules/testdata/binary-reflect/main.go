@@ -24,7 +24,22 @@ func count(w *bytes.Buffer, list []string) error {
 
 type point struct{ X, Y int32 }
 
+// last writes what makes the number first.
+func last(w *bytes.Buffer, number func() uint32) error {
+	return binary.Write(w, binary.BigEndian, number()) // cost: encoding/binary.Write encoding/binary.intDataSize; want
+}
+
+// own is a variable, whose address is passed.
+func own(n uint32) ([]byte, error) {
+	var b bytes.Buffer
+	err := binary.Write(&b, binary.BigEndian, n) // cost: encoding/binary.Write encoding/binary.intDataSize; want
+	return b.Bytes(), err
+}
+
 func main() {
+	var l bytes.Buffer
+	fmt.Println(last(&l, func() uint32 { l.WriteString("first"); return 1 }), l.Bytes())
+	fmt.Println(own(3))
 	var out bytes.Buffer
 	fmt.Println(send(&out, -2, point{1, 2}), count(&out, []string{"a"}), out.Bytes())
 	var w bytes.Buffer
