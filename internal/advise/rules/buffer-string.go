@@ -85,7 +85,7 @@ var writers = []string{"fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "io.WriteStr
 
 // needsBuffer says what is done with a bytes.Buffer that cannot be done with a strings.Builder.
 func needsBuffer(f *code.Func, b *types.Var) missing.Reason {
-	same := []string{"Write", "WriteByte", "WriteRune", "WriteString", "String", "Len", "Grow", "Reset", "Cap"}
+	same := []string{"Write", "WriteByte", "WriteRune", "WriteString", "String", "Len", "Grow"} // Reset would begin with new memory
 	for _, id := range f.Uses(b) {
 		switch up := f.Parent(id).(type) {
 		case *ast.SelectorExpr:
@@ -94,7 +94,7 @@ func needsBuffer(f *code.Func, b *types.Var) missing.Reason {
 			}
 		case *ast.UnaryExpr:
 			call, ok := f.Parent(up).(*ast.CallExpr)
-			if !ok || up.Op != token.AND || f.Calls(call, writers...) == nil {
+			if !ok || up.Op != token.AND || f.Calls(call, writers...) == nil || call.Args[0] != ast.Expr(up) {
 				if ok {
 					return missing.NotABuilderFor.Of(b.Name(), f.Src(call))
 				}

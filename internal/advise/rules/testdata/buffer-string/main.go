@@ -53,7 +53,33 @@ func begun(n int) string {
 	return b.String() // cost: bytes.(*Buffer).String; want
 }
 
+// again would begin with new memory each time.
+func again(n int) (all []string) {
+	var b bytes.Buffer
+	for i := range n {
+		b.Reset()
+		fmt.Fprint(&b, i)
+		all = append(all, b.String()) // cost: bytes.(*Buffer).String; want
+	}
+	return all
+}
+
+func asked() (string, int) {
+	var b bytes.Buffer
+	b.WriteString("a")
+	return b.String(), b.Cap() // cost: bytes.(*Buffer).String; want
+}
+
+// named shows what it is.
+func named() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%T", &b)
+	return b.String() // cost: bytes.(*Buffer).String; want
+}
+
 func main() {
+	fmt.Println(again(2), named())
+	fmt.Println(asked())
 	s, b := both(2)
 	fmt.Println(text(1), s, b)
 	fmt.Println(pointed(2), made(3), valued(4), given(5), begun(6))
