@@ -54,7 +54,9 @@ var appendTwin = &advise.Rule{
 			case isCall && e == ast.Expr(call) && p.Calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString", "(*bytes.Buffer).Write", "(*bufio.Writer).Write") != nil && up.Args[0] == e:
 				w := up.Fun.(*ast.SelectorExpr).X
 				f.NoFix = missing.MayWriteToo.Of(p.Src(w))
-				if why := lacksFreePart(p.Func, w); why.Fact != "" {
+				if runsLater(p.Func, up) {
+					f.NoFix = missing.EvaluatedLater.Of()
+				} else if why := lacksFreePart(p.Func, w); why.Fact != "" {
 					f.NoFix = why
 				} else if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) && p.HasToo(up, "Write") && p.HasToo(up, "AvailableBuffer") {
 					f.Fixes = twin.fix(p, up, report.Mechanical, &f, "append it to the free part of the buffer", fmt.Sprintf("%s.Write(%s)", p.Src(w), twin.call(p.Func, call, p.Src(w)+".AvailableBuffer()")))

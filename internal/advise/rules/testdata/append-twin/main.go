@@ -87,8 +87,15 @@ func uncounted(c *counted, b []byte) {
 	c.WriteString(base64.StdEncoding.EncodeToString(b)) // cost: encoding/base64.(*Encoding).EncodeToString; want
 }
 
+// later would append to a part of the buffer that is not free any more.
+func later(w *bytes.Buffer, t time.Time) {
+	defer w.WriteString(t.Format(time.Kitchen)) // cost: time.Time.Format; want
+	w.WriteString("first ")
+}
+
 func main() {
 	var w bytes.Buffer
+	later(&w, time.Unix(1e9, 0).UTC())
 	at := time.Unix(1e9, 0).UTC()
 	fmt.Printf("%T %T %s %s %s\n", typed(nil, at), typedAlone(at), over(nil, []byte("ab")), fresh([]byte("ab")), own(nil, day{at}))
 	none, nothing := empty(nil, at)
