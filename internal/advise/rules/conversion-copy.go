@@ -12,7 +12,9 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
+	"github.com/hone-perf/hone/internal/advise/facts/flow"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
+	"github.com/hone-perf/hone/internal/advise/facts/text"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -144,23 +146,32 @@ func copiedText(p *advise.Pass, conv *ast.CallExpr, s ast.Expr) {
 		f.Fixes = p.Fix(report.Mechanical, "pass the string as it is", edit.Replace(conv, p.Src(s)))
 	case fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "bytes" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
 		f.Advice = "package strings has the same function for strings"
+		f.NoFix = missing.ChangedBeforeRead.Of(p.Src(s))
+		if !flow.Quiet(p.Func, up) {
+			break // what makes the other argument may change the bytes
+		}
 		second := up.Args[1]
-		text := p.Src(second)
+		other := p.Src(second)
 		if differs, _ := twinOf(fn.Name()); differs {
 			if inner := p.BytesOf(ast.Unparen(second)); inner != nil {
-				text = p.Src(inner)
+				other = p.Src(inner)
 			} else {
-				text = "string(" + text + ")"
+				other = "string(" + other + ")"
 			}
 		}
 		p.Need("strings")
-		f.Fixes = p.Fix(report.Mechanical, "call the function for strings", edit.Replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.Src(s), text)))
+		f.Fixes = p.Fix(report.Mechanical, "call the function for strings", edit.Replace(up, fmt.Sprintf("strings.%s(%s, %s)", fn.Name(), p.Src(s), other)))
 	case p.Calls(up, "bytes.NewReader") != nil:
 		f.Advice = "strings.NewReader reads a string without copying it"
 		f.NoFix = missing.ReaderOfOtherType.Of()
 		if outer, ok := p.Parent(up).(*ast.CallExpr); ok && interfaceParam(p.Func, outer, up) {
 			p.Need("strings")
-			f.Fixes = p.Fix(report.Mechanical, "read the string", edit.Replace(up, "strings.NewReader("+p.Src(s)+")"))
+			grade := report.Mechanical
+			if to := p.Callee(outer); to == nil || to.Pkg() == nil || !standard(to.Pkg().Path()) {
+				grade = report.Ownership
+				f.Risk, f.Safe = "who asks for the type of the reader finds another one", false
+			}
+			f.Fixes = p.Fix(grade, "read the string", edit.Replace(up, "strings.NewReader("+p.Src(s)+")"))
 		}
 	case fn != nil && at >= 0 && !up.Ellipsis.IsValid() && at < fn.Signature().Params().Len():
 		shown := shownInErrors(p.Func, fn, at)
@@ -218,17 +229,33 @@ func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 	switch {
 	case fn == nil:
 		return
+	case runsLater(p.Func, up):
+		return // the bytes may have changed until then
 	case p.Calls(up, "(*strings.Builder).WriteString", "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
 		f.Advice = "Write takes bytes"
+		if !p.HasToo(up, "Write") || ofBuffer(p.Func, b) {
+			return // another Write, or a buffer that moves its own bytes before it writes
+		}
 		f.Fixes = p.Fix(report.Mechanical, "write the bytes", edit.New(up.Fun.(*ast.SelectorExpr).Sel.Pos(), up.End(), "Write("+p.Src(b)+")"))
 	case p.Calls(up, "io.WriteString") != nil && at == 1:
 		f.Advice = "Write takes bytes"
-		f.NoFix = missing.NoVariableToWrite.Of(p.Src(up.Args[0]))
-		if !addressed(p.Func, up.Args[0]) {
-			f.Fixes = p.Fix(report.Mechanical, "write the bytes", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(up.Args[0]), p.Src(b))))
+		w := ast.Unparen(up.Args[0])
+		f.NoFix = missing.NoVariableToWrite.Of(p.Src(w))
+		grade := report.Mechanical
+		if !slices.Contains([]string{"*bytes.Buffer", "*strings.Builder", "*bufio.Writer", "*os.File"}, types.TypeString(p.TypeOf(w), nil)) || ofBuffer(p.Func, b) {
+			grade = report.Ownership
+			f.Risk, f.Safe = "a Write that keeps what it is given, against what io.Writer says, would see other data later", false
 		}
+		if ref, ok := w.(*ast.UnaryExpr); ok && ref.Op == token.AND {
+			w = ref.X // whose methods can be called
+		}
+		f.Fixes = p.Fix(grade, "write the bytes", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", text.Operand(w, p.Src(w)), p.Src(b))))
 	case fn.Pkg() != nil && fn.Pkg().Path() == "strings" && at == 0 && len(up.Args) == 2 && hasTwin(fn):
 		f.Advice = "package bytes has the same function for bytes"
+		f.NoFix = missing.ChangedBeforeRead.Of(p.Src(b))
+		if !flow.Quiet(p.Func, up) {
+			break
+		}
 		second := p.Src(up.Args[1])
 		if differs, _ := twinOf(fn.Name()); differs {
 			second = "[]byte(" + second + ")"
@@ -244,7 +271,39 @@ func copiedBytes(p *advise.Pass, conv *ast.CallExpr, b ast.Expr) {
 	p.Report(conv, p.Cost(conv, cost.Allocates("slicebytetostring")), f)
 }
 
-func addressed(f *code.Func, e ast.Expr) bool {
-	_, ok := ast.Unparen(e).(*ast.UnaryExpr)
-	return ok
+// runsLater reports whether a call is one of a defer or go statement, after which what it is given may change.
+func runsLater(f *code.Func, call *ast.CallExpr) bool {
+	switch f.Parent(call).(type) {
+	case *ast.DeferStmt, *ast.GoStmt:
+		return true
+	}
+	return false
+}
+
+// ofBuffer reports whether bytes may be those of a Buffer.
+func ofBuffer(f *code.Func, b ast.Expr) bool {
+	found := false
+	look := func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			fn := f.Callee(call)
+			found = found || fn != nil && fn.Signature().Recv() != nil && strings.HasPrefix(fn.FullName(), "(*bytes.Buffer).")
+		}
+		return !found
+	}
+	ast.Inspect(b, look)
+	ast.Inspect(b, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && f.Local(id) != nil {
+			if _, value := f.Declared(f.Local(id)); value != nil {
+				ast.Inspect(value, look)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// standard reports whether a package is one of the standard library.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && first != "main" && first != "command-line-arguments"
 }

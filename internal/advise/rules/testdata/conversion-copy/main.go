@@ -83,7 +83,71 @@ func joined(sb *strings.Builder, p []byte) {
 	(sb.WriteString)(string(p)) // cost: runtime.slicebytetostring runtime.mallocgc
 }
 
+type logged struct {
+	bytes.Buffer
+	writes int
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.writes++
+	return l.Buffer.Write(b)
+}
+
+// uncounted has a Write of its own.
+func uncounted(l *logged, b []byte) {
+	l.WriteString(string(b)) // cost: runtime.slicebytetostring runtime.mallocgc
+}
+
+// later has the bytes that there are when it begins.
+func later(w *bytes.Buffer, b []byte) {
+	defer w.WriteString(string(b)) // cost: runtime.slicebytetostring runtime.mallocgc
+	b[0] = 'X'
+}
+
+// itself writes what the buffer may move before.
+func itself(w *bytes.Buffer) {
+	w.WriteString(string(w.Bytes())) // cost: runtime.slicebytetostring runtime.mallocgc
+}
+
+// anybody may keep what it is given.
+func anybody(w io.Writer, b []byte) {
+	io.WriteString(w, string(b)) // cost: runtime.slicebytetostring runtime.mallocgc; want
+}
+
+func addressed(b []byte) int {
+	var w bytes.Buffer
+	io.WriteString(&w, string(b)) // cost: runtime.slicebytetostring runtime.mallocgc; want
+	return w.Len()
+}
+
+// asked asks what it reads.
+func asked(r io.Reader) bool {
+	_, ok := r.(*bytes.Reader)
+	return ok
+}
+
+func reader(s string) (bool, error) {
+	ok := asked(bytes.NewReader([]byte(s)))               // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+	_, err := io.ReadAll(bytes.NewReader([]byte(s + "."))) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+	return ok, err
+}
+
+// changing looks for what changes where it looks.
+func changing(b []byte, next func() string) bool {
+	return strings.Contains(string(b), next()) // cost: runtime.slicebytetostring runtime.mallocgc; want
+}
+
 func main() {
+	l := &logged{}
+	uncounted(l, []byte("ab"))
+	some := []byte("abc")
+	later(&l.Buffer, some)
+	l.Buffer.ReadByte()
+	itself(&l.Buffer)
+	anybody(&l.Buffer, some)
+	fmt.Println(l.writes, l.String(), addressed(some))
+	_, err := reader("s")
+	fmt.Println(err, changing(some, func() string { return "b" }))
 	var inParens strings.Builder
 	joined(&inParens, []byte("p"))
 	fmt.Println(inParens.String(), parsedText("abcd"))
