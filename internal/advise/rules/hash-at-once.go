@@ -43,7 +43,7 @@ var hashAtOnce = &advise.Rule{
 			}
 			c := p.Cost(call, calls.Calling(p.Func, call))
 			if p.Worth(c) {
-				f.Fixes = summedAtOnce(p, st, h, fn.Pkg().Name()+"."+sum)
+				f.Fixes = summedAtOnce(p, st, h, p.Src(call.Fun.(*ast.SelectorExpr).X)+"."+sum)
 			}
 			p.Report(st, c, f)
 		})
@@ -74,6 +74,7 @@ func hashSum(name string) (string, bool) {
 // summedAtOnce is a fix for a hash that is written to once, and asked for its sum once.
 func summedAtOnce(p *advise.Pass, decl *ast.AssignStmt, h *types.Var, sum string) []report.Fix {
 	var write ast.Stmt
+	var written *ast.CallExpr
 	var data string
 	var result *ast.CallExpr
 	for _, id := range p.Uses(h) {
@@ -82,7 +83,7 @@ func summedAtOnce(p *advise.Pass, decl *ast.AssignStmt, h *types.Var, sum string
 			call, ok := p.Parent(up).(*ast.CallExpr)
 			switch {
 			case ok && up.Sel.Name == "Write" && write == nil && len(call.Args) == 1:
-				write, data = p.Statement(call), p.Src(call.Args[0])
+				write, written, data = p.Statement(call), call, p.Src(call.Args[0])
 			case ok && up.Sel.Name == "Sum" && result == nil && len(call.Args) == 1 && p.Info().Types[call.Args[0]].IsNil():
 				result = call
 			default:
@@ -92,18 +93,21 @@ func summedAtOnce(p *advise.Pass, decl *ast.AssignStmt, h *types.Var, sum string
 			if p.Calls(up, "io.WriteString") == nil || up.Args[0] != ast.Expr(id) || write != nil {
 				return p.No(missing.WrittenInParts)
 			}
-			write, data = p.Statement(up), "[]byte("+p.Src(up.Args[1])+")"
+			write, written, data = p.Statement(up), up, "[]byte("+p.Src(up.Args[1])+")"
 		default:
 			return p.No(missing.WrittenInParts)
 		}
 	}
-	if write == nil || result == nil || p.Loop(write) != p.Loop(decl) || p.Literal(result) != p.Literal(write) {
+	if write == nil || result == nil || p.Loop(write) != p.Loop(decl) || p.Literal(result) != p.Literal(write) || p.Literal(write) != p.Literal(decl) || jumps(p.Func) {
 		return p.No(missing.WrittenInParts)
 	}
 	switch st := write.(type) {
 	case *ast.ExprStmt:
+		if ast.Unparen(st.X) != ast.Expr(written) {
+			return p.No(missing.WrittenInParts) // another function is given how much was written
+		}
 	case *ast.AssignStmt: // to blanks
-		if slices.ContainsFunc(st.Lhs, func(e ast.Expr) bool { id, ok := e.(*ast.Ident); return !ok || id.Name != "_" }) {
+		if len(st.Rhs) != 1 || ast.Unparen(st.Rhs[0]) != ast.Expr(written) || slices.ContainsFunc(st.Lhs, func(e ast.Expr) bool { id, ok := e.(*ast.Ident); return !ok || id.Name != "_" }) {
 			return p.No(missing.WrittenInParts)
 		}
 	default:
