@@ -98,7 +98,7 @@ func writtenAtOnce(p *advise.Pass, j *lists.Join) []report.Fix {
 			}
 			lines = append(lines, text.Writes(p.Func, name, x))
 		}
-		edits = append(edits, edit.Replace(st, strings.Join(lines, "\n")))
+		edits = append(edits, edit.Replace(st, p.CommentsIn(st)+strings.Join(lines, "\n")))
 	}
 	p.Need("strings")
 	return p.Fix(report.Mechanical, "write the parts to a strings.Builder", edits...)
@@ -123,7 +123,7 @@ func firstAdded(p *advise.Pass, j *lists.Join) (first *ast.AssignStmt, always bo
 // roundOf returns the variable that counts the rounds of the only loop that adds parts, once in every round and nowhere else, with edits that name
 // it where it has no name.
 func roundOf(p *advise.Pass, j *lists.Join) (name string, edits []edit.Edit, ok bool) {
-	if len(j.All) != 1 {
+	if len(j.All) != 1 || jumps(p.Func) {
 		return "", nil, false
 	}
 	loop, isRange := p.Loop(j.All[0]).(*ast.RangeStmt)
@@ -137,7 +137,8 @@ func roundOf(p *advise.Pass, j *lists.Join) (name string, edits []edit.Edit, ok 
 	}
 	if loop.Key != nil && !code.IsBlank(loop.Key) {
 		i := p.Local(loop.Key)
-		return i.Name(), nil, !flow.Assigns(p.Func, loop.Body, func(o types.Object) bool { return o == i })
+		_, named := p.Pkg.Types.Scope().Innermost(j.All[0].Pos()).LookupParent(i.Name(), j.All[0].Pos())
+		return i.Name(), nil, named == types.Object(i) && !flow.Assigns(p.Func, loop.Body, func(o types.Object) bool { return o == i })
 	}
 	name = p.LocalName("i")
 	return name, []edit.Edit{edit.Replace(loop.Key, name)}, true

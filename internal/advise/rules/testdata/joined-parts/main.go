@@ -92,7 +92,42 @@ func maybe(head string, more []string) string {
 	return strings.Join(list, " ") // cost: strings.Join runtime.mallocgc
 }
 
+// shifted has another variable of the same name where it appends.
+func shifted(in []string) string {
+	var list []string
+	for i, x := range in {
+		i := i + 1
+		list = append(list, fmt.Sprint(i)+x) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	return strings.Join(list, ",") // cost: strings.Join runtime.mallocgc
+}
+
+// twice goes over the list once more.
+func twice(in []string) string {
+	var list []string
+	rounds := 0
+again:
+	for _, x := range in {
+		list = append(list, x) // cost: runtime.growslice runtime.mallocgc; want
+	}
+	if rounds++; rounds < 2 {
+		goto again
+	}
+	return strings.Join(list, ",") // cost: strings.Join runtime.mallocgc
+}
+
+func explained(in []string) string {
+	var list []string
+	for _, x := range in {
+		list = append(list, // cost: runtime.growslice runtime.mallocgc; want
+			"a", // always
+			x)
+	}
+	return strings.Join(list, "") // cost: strings.Join runtime.mallocgc
+}
+
 func main() {
+	fmt.Println(shifted([]string{"a", "b"}), twice([]string{"a", "b"}), explained([]string{"b"}))
 	fmt.Printf("%q %q\n", fields(1, 2, nil), fields(1, 2, []int{3, 4}))
 	fmt.Printf("%q %q %q\n", maybe("", nil), maybe("a", nil), maybe("", []string{"b", "c"}))
 	fmt.Println(bracketed(nil), bracketed([]string{"a", "", "b"}))
