@@ -204,7 +204,11 @@ func textUseOf(f *code.Func, t *builtText, id *ast.Ident) builtUse {
 				return u // it adds the text to itself
 			}
 		}
-		u.what, u.edit = textAdded, edit.Replace(up, writesAll(f, t.name, up, parts))
+		comments := ""
+		if f.Statement(up) == ast.Stmt(up) {
+			comments = f.CommentsIn(up)
+		}
+		u.what, u.edit = textAdded, edit.Replace(up, comments+writesAll(f, t.name, up, parts))
 	case *ast.RangeStmt:
 		if up.Key == in || up.Value == in {
 			u.what = textOther
@@ -484,7 +488,7 @@ func filledUp(p *advise.Pass, l *ast.ForStmt, s *types.Var, pad, n ast.Expr, one
 	if !oneByte {
 		repeated = fmt.Sprintf("%s := %s\n%s = strings.Repeat(%s, (%s+len(%s)-1)/len(%s)) + %s", x, p.Src(pad), s.Name(), x, missing, x, x, s.Name())
 	}
-	fixes := p.Fix(report.Mechanical, "repeat it as often as needed", edit.Replace(l, "if "+p.Src(l.Cond)+" {\n"+repeated+"\n}"))
+	fixes := p.Fix(report.Mechanical, "repeat it as often as needed", edit.Replace(l, p.CommentsIn(l)+"if "+p.Src(l.Cond)+" {\n"+repeated+"\n}"))
 	if !p.Pkg.AtLeast(21) { // which has min
 		return fixes
 	}
@@ -498,5 +502,5 @@ func filledUp(p *advise.Pass, l *ast.ForStmt, s *types.Var, pad, n ast.Expr, one
 		"TEXT.WriteString(REST)",
 		"REST = TEXT.String()",
 	}, "\n"))
-	return append(fixes, p.Fix(report.Mechanical, "add it all at once", edit.Replace(l, "if "+p.Src(l.Cond)+" {\n"+begin+write+"\n}"))...)
+	return append(fixes, p.Fix(report.Mechanical, "add it all at once", edit.Replace(l, p.CommentsIn(l)+"if "+p.Src(l.Cond)+" {\n"+begin+write+"\n}"))...)
 }

@@ -90,7 +90,25 @@ func formatted(list []string) string {
 	return s
 }
 
+func explained(list []string) string {
+	s := ""
+	for _, x := range list {
+		s += x + // cost: runtime.concatstring2 runtime.mallocgc; want
+			"," // as it is
+	}
+	return s
+}
+
+func filled(s string) string {
+	for len(s) < 4 {
+		// In front.
+		s = "0" + s // cost: runtime.concatstring2 runtime.mallocgc; want
+	}
+	return s
+}
+
 func main() {
+	fmt.Println(explained([]string{"a", "b"}), filled("1"))
 	fmt.Println(restarted([]rune("ab!c"), "x"))
 	fmt.Println(prefixed([]rune("a!b"), "x"), prefixed([]rune("!b!"), "x"))
 	for _, list := range [][]string{nil, {"a"}, {"a", "ä", ""}, {"0123456789", "0123456789", "never"}} {
