@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -62,8 +63,13 @@ var largeRangeCopy = &advise.Rule{
 					begin, key = id.Name, id.Name
 				}
 				f.Risk, f.Safe = "none: the loop calls nothing, and writes to no element", true
-				f.Fixes = p.Fix(report.Mechanical, "take the address of the element",
-					edit.New(loop.Key.Pos(), loop.Value.End(), begin), edit.New(loop.Body.Lbrace+1, loop.Body.Lbrace+1, fmt.Sprintf("\n%s := &%s[%s]", v.Name, p.Src(loop.X), key)))
+				at, line := loop.Body.Lbrace+1, fmt.Sprintf("%s := &%s[%s]", v.Name, p.Src(loop.X), key)
+				end := edit.New(at, at, "\n"+line+"\n")
+				if behind := edit.Comment(p.Func, edit.At(at)); behind != "" || strings.HasPrefix(p.Between(at, p.File.AST.FileEnd), "\n") {
+					at = edit.NextLine(p.Func, edit.At(at)) // the comment is about the loop
+					end = edit.New(at, at, line+"\n")
+				}
+				f.Fixes = p.Fix(report.Mechanical, "take the address of the element", edit.New(loop.Key.Pos(), loop.Value.End(), begin), end)
 			}
 			p.Report(loop, c, f)
 		})
@@ -74,6 +80,18 @@ var largeRangeCopy = &advise.Rule{
 func staysSlice(f *code.Func, loop *ast.RangeStmt) bool {
 	v := f.Local(loop.X)
 	return v != nil && !flow.Captured(f, v, f.Decl.Body) && !flow.Assigns(f, loop.Body, func(o types.Object) bool { return o == v })
+}
+
+// holdsElements reports whether a variable of a type may have elements of slices in itself.
+func holdsElements(t types.Type) bool {
+	if t == nil {
+		return false // it is blank
+	}
+	switch t.Underlying().(type) {
+	case *types.Array, *types.Struct:
+		return true
+	}
+	return false
 }
 
 // onlyReadIn reports whether a node only reads fields of a variable, calls nothing, and assigns to nothing but plain variables.
@@ -88,8 +106,13 @@ func onlyReadIn(f *code.Func, n ast.Node, v types.Object) bool {
 		case *ast.AssignStmt:
 			for _, l := range n.Lhs {
 				id, isID := l.(*ast.Ident)
-				ok = ok && isID && f.Info().ObjectOf(id) != v
+				ok = ok && isID && f.Info().ObjectOf(id) != v && !holdsElements(f.TypeOf(id))
 			}
+		case *ast.SliceExpr:
+			_, isArray := f.TypeOf(n.X).Underlying().(*types.Array)
+			ok = ok && !isArray // of the copy, which nobody else changes
+		case *ast.RangeStmt:
+			ok = ok && n.Tok != token.ASSIGN
 		case *ast.IncDecStmt:
 			_, isID := n.X.(*ast.Ident)
 			ok = ok && isID
@@ -100,7 +123,7 @@ func onlyReadIn(f *code.Func, n ast.Node, v types.Object) bool {
 		case *ast.Ident:
 			if f.Info().Uses[n] == v {
 				sel, isSel := f.Parent(n).(*ast.SelectorExpr)
-				ok = ok && isSel && sel.X == n
+				ok = ok && isSel && sel.X == n && f.Info().Selections[sel] != nil && f.Info().Selections[sel].Kind() == types.FieldVal
 			}
 		}
 		return ok

@@ -28,6 +28,9 @@ func Before(n ast.Node, text string) Edit { return New(n.Pos(), n.Pos(), text) }
 // After puts a text behind a node.
 func After(n ast.Node, text string) Edit { return New(n.End(), n.End(), text) }
 
+// At is an empty node at a place.
+func At(at token.Pos) ast.Node { return &ast.BadExpr{From: at, To: at} }
+
 // Declare is an edit that puts a declaration before the function.
 func Declare(f *code.Func, text string) Edit {
 	at := f.Decl.Pos()

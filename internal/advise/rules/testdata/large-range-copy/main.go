@@ -31,7 +31,61 @@ func dropped(list []large) (n int) {
 	return n
 }
 
+type block struct {
+	data [64]int
+	n    int
+}
+
+func (b *block) count() int { return b.n }
+
+// cut is a part of the copy.
+func cut(list []block) (part []int) {
+	for _, x := range list { // cost: [cpu] runtime.duffcopy; want
+		part = x.data[:2]
+	}
+	return part
+}
+
+// bound has the copy for its receiver.
+func bound(list []block) (count func() int) {
+	for _, x := range list { // cost: [cpu] runtime.duffcopy; want
+		count = x.count
+	}
+	return count
+}
+
+// cleared changes the elements by another name.
+func cleared() (n int) {
+	all := [2]block{{n: 1}, {n: 2}}
+	list := all[:]
+	for _, x := range list { // cost: [cpu] runtime.duffcopy; want
+		all = [2]block{}
+		n += x.n
+	}
+	return n
+}
+
+// counting writes to the copy.
+func counting(list []block) (n int) {
+	for _, x := range list { // cost: [cpu] runtime.duffcopy; want
+		for x.n = range 3 {
+			n += x.n
+		}
+	}
+	return n
+}
+
+func short(list []block) (n int) {
+	for _, x := range list { n += x.n } // cost: [cpu] runtime.duffcopy; want
+	return n
+}
+
 func main() {
+	blocks := []block{{n: 1}, {n: 2}}
+	cut(blocks)[0] = 7
+	count := bound(blocks)
+	blocks[1].n = 5
+	fmt.Println(blocks[1].data[0], count(), cleared(), counting(blocks), blocks[1].n, short(blocks))
 	list := []large{{name: "a", n: 1}, {n: 2}}
 	fmt.Println(sum(list), changed(list), sum(list), sum(nil), dropped(list))
 }
