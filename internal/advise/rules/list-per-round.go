@@ -100,12 +100,16 @@ func grownInside(f *code.Func, v *types.Var) bool {
 			i := slices.Index(up.Args, ast.Expr(id))
 			switch {
 			case f.Builtin(up, "append") != nil && i == 0:
+				st, ok := f.Parent(up).(*ast.AssignStmt)
+				if !ok || len(st.Lhs) != 1 || f.Local(st.Lhs[0]) != v {
+					return false // two would have one array
+				}
 				grown = true
 			case f.Builtin(up, "append") != nil && up.Ellipsis.IsValid() && i == 1: // copied
-			case f.Builtin(up, "len") != nil, f.Builtin(up, "cap") != nil:
+			case f.Builtin(up, "len") != nil:
 			default:
 				fn := f.Callee(up)
-				if fn == nil || i < 0 || !owner.Forgets(f, fn, i, 2) || fn.Pkg() != f.Pkg.Types {
+				if fn == nil || i < 0 || !owner.Forgets(f, fn, i, 2) || fn.Pkg() != f.Pkg.Types || !looksOnly(f, fn, i, 2) {
 					return false
 				}
 			}
@@ -125,6 +129,29 @@ func grownInside(f *code.Func, v *types.Var) bool {
 		}
 	}
 	return grown
+}
+
+// looksOnly reports whether a function of the package cannot tell whether a slice that it is given is nil, or how much room it has.
+func looksOnly(f *code.Func, fn *types.Func, i, depth int) bool {
+	decl, file := f.DeclOf(fn)
+	sig := fn.Origin().Signature()
+	if decl == nil || decl.Body == nil || depth == 0 || i >= sig.Params().Len() || sig.Variadic() && i == sig.Params().Len()-1 {
+		return false
+	}
+	q := f.In(file, decl)
+	return !slices.ContainsFunc(q.Uses(sig.Params().At(i)), func(id *ast.Ident) bool {
+		switch up := q.Parent(id).(type) {
+		case *ast.RangeStmt, *ast.IndexExpr:
+			return false
+		case *ast.CallExpr:
+			if q.Builtin(up, "len") != nil {
+				return false
+			}
+			next, at := q.Callee(up), slices.Index(up.Args, ast.Expr(id))
+			return next == nil || at < 0 || next.Pkg() != q.Pkg.Types || !looksOnly(q, next, at, depth-1)
+		}
+		return true
+	})
 }
 
 // smallList is about a list that is made once for each call: a few elements fit on the stack.
