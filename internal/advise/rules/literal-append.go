@@ -84,6 +84,9 @@ func concatenated(p *advise.Pass, call *ast.CallExpr, lit *ast.CompositeLit, v *
 	}
 	const title = "make one slice of both"
 	p.Need("slices")
+	if v != nil && p.Loop(call) != p.Loop(decl) {
+		return p.No(missing.LiteralUsedOtherwise) // where nothing is appended, the next round has the same array
+	}
 	if v == nil || len(p.Uses(v)) == 1 && !flow.Captured(p.Func, v, p.Decl.Body) {
 		return p.Fix(report.Mechanical, title, edit.Replace(call, fmt.Sprintf("slices.Concat(%s, %s)", p.Src(call.Args[0]), p.Src(more))))
 	}

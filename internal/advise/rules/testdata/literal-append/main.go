@@ -76,7 +76,19 @@ func large(args []string) []string {
 	return append([]string{"go", "build"}, args...) // cost: [alloc_space@512], [alloc_objects@512]
 }
 
+// rounds changes what it has appended nothing to.
+func rounds(args []string) (seen []string) {
+	head := []string{"a", "b"} // cost: [alloc_space@32], [alloc_objects@32]; want
+	for range 2 {
+		all := append(head, args...)
+		seen = append(seen, all[0])
+		all[0] = "changed"
+	}
+	return seen
+}
+
 func main() {
+	fmt.Println(rounds(nil), rounds([]string{"c"}))
 	for _, args := range [][]string{nil, {}, {"-x"}, {"-x", "-y", "-z"}} {
 		a := withName(args)
 		b := append(a[:len(a):len(a)], "end")
