@@ -64,6 +64,8 @@ var getWithoutPut = &advise.Rule{
 				reset = "\n" + x.Name() + ".Reset()"
 			}
 			switch {
+			case p.Loop(st) != nil:
+				p.No(missing.PutPerRound)
 			case !owner.StaysInside(p.Func, x):
 				p.No(missing.MayHoldOn, x.Name())
 			case len(puts) == 0 && reset == "" && !clean(p.Func, x, st):

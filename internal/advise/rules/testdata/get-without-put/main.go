@@ -97,7 +97,19 @@ func newCloser() *closer {
 
 func (c *closer) Close() { putScratch(c.scratch) }
 
+// rounds takes one in each of them.
+func rounds(list []string) (n int) {
+	for _, s := range list {
+		buf := buffers.Get().(*bytes.Buffer) // cost: sync.(*Pool).Get main.init.func2; want
+		buf.Reset()
+		buf.WriteString(s)
+		n += buf.Len()
+	}
+	return n
+}
+
 func main() {
+	fmt.Println(rounds([]string{"a", "b"}))
 	fmt.Println(newEncoder().encode("ab"))
 	newCloser().Close()
 	for _, s := range []string{"", "a", "ba"} {
