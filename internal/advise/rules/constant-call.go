@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -44,8 +45,13 @@ var constantCall = &advise.Rule{
 				f.Claim = fmt.Sprintf("all that %s is given is constant, so that it computes the same each time", p.Src(call))
 				f.Advice = "compute it once, in a variable of the package"
 				f.Risk, f.Safe = "none, but that it is computed when the program starts", true
+				grade := report.Mechanical
+				if !surelyReturns(p.Func, call) {
+					grade = report.Ownership
+					f.Risk, f.Safe = "it is computed when the program starts, which it does not where this panics; and it stays in memory, however large it is", false
+				}
 				if p.Worth(c) {
-					f.Fixes = p.Fix(report.Mechanical, "compute it once", edit.Hoisted(p.Func, call, constantName(p, call, fn))...)
+					f.Fixes = p.Fix(grade, "compute it once", edit.Hoisted(p.Func, call, constantName(p, call, fn))...)
 				}
 			case madeOfConstants(p, fn) && owner.ReadOnly(p.Func, call): // who changes it, or may, needs one of its own
 				f.Claim = fmt.Sprintf("%s takes nothing, and makes new memory with the same content each time, which %s only reads", fn.Name(), p.Callable(call))
@@ -68,6 +74,10 @@ func constantName(p *advise.Pass, call *ast.CallExpr, fn *types.Func) string {
 	case *ast.AssignStmt:
 		if v := p.Local(up.Lhs[0]); up.Tok == token.DEFINE && len(up.Lhs) == 1 && v != nil {
 			const enough = 4 // letters
+			const some = 3
+			if len(v.Name()) < some {
+				return p.NewName(text.LowerFirst(p.Decl.Name.Name) + upperFirst(fn.Name())) // x says less than what it is
+			}
 			if len(v.Name()) < enough || !flow.OnlyRead(p.Func, v, up) {
 				return p.NewName(text.LowerFirst(p.Decl.Name.Name) + upperFirst(v.Name()))
 			}
@@ -92,10 +102,46 @@ func sameEachTime(f *code.Func, e ast.Expr) bool {
 	if fn == nil || fn.Signature().Recv() != nil || fn.Signature().Results().Len() != 1 {
 		return false
 	}
+	if f.Calls(call, "strings.Repeat") != nil && constant.Sign(valueOf(f, call.Args[1])) < 0 {
+		return false // which panics
+	}
 	if !slices.Contains(formats, fn.FullName()) && !steady.Pure(f, fn, 3) {
 		return false
 	}
 	return !slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return !f.IsConst(a) && !sameEachTime(f, a) })
+}
+
+// surelyReturns reports whether it is known that a call that sameEachTime has looked at returns, whatever it is given, and before long.
+func surelyReturns(f *code.Func, call *ast.CallExpr) bool {
+	fn := f.Callee(call)
+	ok := fn.Pkg() != f.Pkg.Types
+	switch fn.FullName() {
+	case "strings.Repeat":
+		const most = 64 << 10 // bytes that may stay for as long as the program runs
+		s, known := f.Text(call.Args[0])
+		n, exact := constant.Int64Val(constant.ToInt(valueOf(f, call.Args[1])))
+		ok = known && exact && n >= 0 && int64(len(s)) <= most && n <= most && int64(len(s))*n <= most
+	case "strconv.FormatInt", "strconv.FormatUint":
+		base, exact := constant.Int64Val(constant.ToInt(valueOf(f, call.Args[1])))
+		ok = exact && base >= 2 && base <= 36
+	case "strconv.FormatFloat":
+		size, exact := constant.Int64Val(constant.ToInt(valueOf(f, call.Args[3])))
+		ok = exact && (size == 32 || size == 64)
+	default:
+		ok = ok && fn.Pkg().Path() != "math/bits" // which divides
+	}
+	return ok && !slices.ContainsFunc(call.Args, func(a ast.Expr) bool {
+		inner, isCall := ast.Unparen(a).(*ast.CallExpr)
+		return isCall && !f.IsConst(a) && !surelyReturns(f, inner)
+	})
+}
+
+// valueOf returns the value of a constant, which is unknown for what is none.
+func valueOf(f *code.Func, e ast.Expr) constant.Value {
+	if v := f.Info().Types[e].Value; v != nil {
+		return v
+	}
+	return constant.MakeUnknown()
 }
 
 // madeOfConstants reports whether a function of the module takes nothing and returns a literal of constants, in new memory.

@@ -146,7 +146,36 @@ func resized() string {
 	return c.names[0] + strconv.Itoa(c.size)
 }
 
+// fails is not called in this program.
+func fails() string {
+	return strings.Repeat("=", -1) // cost: strings.Repeat
+}
+
+// picked may be out of range for somebody else's limits.
+func picked() byte {
+	return letterAt(40) // cost: main.letterAt; want
+}
+
+func letterAt(i int) byte {
+	const letters = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+	return letters[i]
+}
+
+// large would stay in memory.
+func large() byte {
+	return strings.Repeat("=", 1<<20)[0] // cost: strings.Repeat; want
+}
+
+func bar() string {
+	s := strings.Repeat("|", 3) // cost: strings.Repeat; want
+	return s
+}
+
 func main() {
+	if len(title) > 1000 {
+		fails()
+	}
+	fmt.Println(picked(), large(), bar())
 	fmt.Println(halved(), doubled(), negative(), letter())
 	fmt.Println(shadowed(), columns(), columns(), countdown(), countdown(), resized(), resized())
 	fmt.Println(line("a"), header("b"), indent(2, "c"), run("d"), run("e"), match("x"), match("x"), grown(), grown(), sized(7), sized(8), renamed("n"), renamed("m"), same(), check("a"), check("b"), raised(1), raised(1), highest(), count(), title, counted)
