@@ -43,7 +43,7 @@ var constError = &advise.Rule{
 				Risk:   "two errors with the same message are then one",
 			}
 			if p.Worth(c) {
-				f.Fixes = errorOnce(p, call, errorName(p, text), fmt.Sprintf("errors.New(%s)", p.Src(call.Args[0])))
+				f.Fixes = errorOnce(p, call, errorName(p, text), fmt.Sprintf("errors.New(%s)", edit.Outer(p.Func, call.Args[0])))
 			}
 			p.Report(call, c, f)
 		})
@@ -85,9 +85,9 @@ func errorName(p *advise.Pass, text string) string {
 	}
 	name := "err"
 	const most = 4 // words
-	for i, word := range strings.FieldsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		if i == most {
-			return "err" + upperFirst(p.Decl.Name.Name) // that would be a sentence
+	for i, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if i == most || strings.ContainsFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			return "err" + upperFirst(p.Decl.Name.Name) // that would be a sentence, or a word that is hard to type
 		}
 		name += upperFirst(word)
 	}

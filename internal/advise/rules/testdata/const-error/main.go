@@ -42,7 +42,16 @@ func fields(n int) (int, error) {
 	return n, errMany
 }
 
+func worded(n int) error {
+	const text = "out of " + "range"
+	if n > 0 {
+		return errors.New(text) // cost: errors.New; want
+	}
+	return errors.New("größer") // cost: errors.New; want
+}
+
 func main() {
+	fmt.Println(worded(0), worded(1))
 	for n := range 6 {
 		fmt.Println(fields(n))
 	}
