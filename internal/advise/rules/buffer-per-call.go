@@ -49,7 +49,7 @@ var bufferPerCall = &advise.Rule{
 				f.Title = "buffer allocated in every iteration"
 				f.Advice = "allocate it before the loop, and cut it to [:0] in each iteration"
 				f.NoFix = missing.RoundTooSmall.Of()
-				if len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.Statement(loop) == loop && p.IsConst(call.Args[2]) {
+				if len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.Statement(loop) == loop && p.IsConst(call.Args[2]) && onlyOneNamed(p.Func, b) {
 					f.Fixes = p.Fix(report.Ownership, "make it before the loop", edit.Before(loop, p.Src(st)+"\n"), edit.Replace(st, fmt.Sprintf("%s = %s[:0]", b.Name(), b.Name())))
 				}
 			case len(call.Args) == 3 && p.Src(call.Args[1]) == "0" && p.IsConst(call.Args[2]) && p.Literal(st) == nil:

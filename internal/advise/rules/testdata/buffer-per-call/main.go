@@ -31,7 +31,21 @@ func kept(w io.Writer, n int) []byte {
 	return b
 }
 
+// shadowed has two buffers of one name.
+func shadowed(w io.Writer, n int) {
+	b := "end\n"
+	if n > 0 {
+		for i := range n {
+			b := make([]byte, 0, 64) // cost: runtime.makeslice runtime.mallocgc; want
+			b = strconv.AppendInt(b, int64(i), 10)
+			w.Write(append(b, '\n'))
+		}
+		fmt.Fprint(w, b)
+	}
+}
+
 func main() {
+	shadowed(os.Stdout, 2)
 	write(os.Stdout, 1)
 	write(os.Stdout, 2)
 	rounds(os.Stdout, 3)
