@@ -33,6 +33,9 @@ func (g *growth) around(p *advise.Pass) ast.Stmt {
 
 // countedFirst is a fix that makes room for all that a loop within a loop appends: it counts that first, where it is not a product.
 func countedFirst(p *advise.Pass, g *growth, around ast.Stmt, f *advise.Finding) []report.Fix {
+	if !lists.RoomUnseen(p.Func, g.s) {
+		return p.No(missing.RoomShared, g.s.Name())
+	}
 	count, n, ok := countOf(p, g, around)
 	if !ok {
 		return p.No(missing.GrowsOverLoops, g.s.Name())
