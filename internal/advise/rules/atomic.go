@@ -65,6 +65,11 @@ func atomicWord(p *advise.Pass, m types.Object) []report.Fix {
 	if a.field == nil {
 		return p.No(missing.GuardedField, mu.Name())
 	}
+	for _, v := range []*types.Var{a.field, mu} {
+		if p.Pkg.NamedElsewhere("."+v.Name()) || p.Pkg.NamedElsewhere(v.Name()+":") {
+			return p.No(missing.StatesElsewhere, v.Name())
+		}
+	}
 	if why := a.declaration(); why.Fact != "" {
 		return p.Because(why)
 	}

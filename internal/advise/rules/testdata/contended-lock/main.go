@@ -191,7 +191,20 @@ func (p *pages) page(key string, render func() string) string {
 	return text
 }
 
+// measured is looked at by a test, which no patch can change.
+type measured struct {
+	lockOfMeasured sync.Mutex
+	measuredTotal  int64
+}
+
+func (m *measured) add() {
+	m.lockOfMeasured.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	m.measuredTotal++
+	m.lockOfMeasured.Unlock()
+}
+
 func main() {
+	new(measured).add()
 	x := &index{pages: map[string]int{"p:b": 1}}
 	fmt.Println(x.find([]byte("b")), x.count(7, 10), x.count(7, 99), x.pages["calls"])
 	cached := &pages{made: map[string]string{}}
