@@ -28,12 +28,17 @@ var goroutinePerItem = &advise.Rule{
 			c := p.Cost(n, func(c *cost.Chain) bool {
 				return c.Has("runtime.newproc", "runtime.newproc1") || c.First() == "sync.(*WaitGroup).Go" && len(c.Below) == 1
 			})
-			p.Report(n, c, advise.Finding{
+			f := advise.Finding{
 				Title:  "a goroutine for each item",
 				Claim:  "starting a goroutine takes longer than what small items need, and all of them are in memory at once",
 				Advice: "start GOMAXPROCS goroutines, each with a part of the items",
 				Risk:   "items that wait for something hold up those behind them",
-			})
+			}
+			if loop, ok := p.Loop(n).(*ast.ForStmt); ok && loop.Cond == nil { // of a server, whose items are not there yet
+				f.Claim = "starting a goroutine takes longer than what small items need"
+				f.Advice = "start some goroutines before the loop, which take items from a channel"
+			}
+			p.Report(n, c, f)
 		})
 	},
 }

@@ -21,6 +21,21 @@ func all(list []int) (sum int) {
 	return sum
 }
 
+// serve has items that are not there before.
+func serve(next func() (int, bool), done *sync.WaitGroup) {
+	for {
+		x, ok := next()
+		if !ok {
+			return
+		}
+		done.Add(1)
+		go func() { // cost: runtime.newproc runtime.systemstack; want
+			defer done.Done()
+			_ = x
+		}()
+	}
+}
+
 func main() { fmt.Println(all([]int{1, 2})) }
 
 // There is one for all items.
