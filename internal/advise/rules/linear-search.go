@@ -46,16 +46,16 @@ var linearSearch = &advise.Rule{
 		if p.Costs.Surely(&c, cost.CPU) < 0.05 {
 			return // short lists are what it is good for
 		}
-		what := "whether something is in a list"
+		claim := "%s looks at each element to find out whether something is in a list, so that each search takes longer the longer the list is"
 		ast.Inspect(p.Decl.Body, func(n ast.Node) bool {
 			if p.Builtin(n, "append") != nil {
-				what = "whether something is in a list before it is added"
+				claim = "%s looks at each element to find out whether something is in a list before it is added, so that a list of n costs n² steps to fill"
 			}
 			return true
 		})
 		p.Report(loop, c, advise.Finding{
 			Title:  "lists searched from the beginning",
-			Claim:  fmt.Sprintf("%s looks at each element to find out %s, so that a list of n costs n² steps to fill", p.Decl.Name.Name, what),
+			Claim:  fmt.Sprintf(claim, p.Decl.Name.Name),
 			Advice: "where elements are objects or small numbers, mark those that are in: with a field, a []bool, or the number of the round; where lists are long, a map or a sorted list",
 			Risk:   "marks have to be taken away again, or numbered by round",
 			NoFix:  missing.ListIsParameterOf.Of(list.Name()),
