@@ -77,7 +77,31 @@ func kept() []string {
 	return []string{"x"} // cost: runtime.newobject
 }
 
+// counted changes what an element points at.
+func counted() (n int) {
+	list := []*kind{{"a", 1}, {"b", 2}} // cost: runtime.newobject; want
+	for _, k := range list {
+		k.size++
+		n += k.size
+	}
+	return n
+}
+
+// marked changes a list in the map.
+func marked() int {
+	m := map[string][]int{"a": {1, 2}} // cost: runtime.makemap_small; want
+	m["a"][0]++
+	return m["a"][0]
+}
+
+func pointed() *int {
+	list := []int{1, 2} // cost: runtime.newobject; want
+	return &list[0]
+}
+
 func main() {
+	*pointed()++
+	fmt.Println(counted(), counted(), marked(), marked(), *pointed())
 	w := words()
 	kept()[0] = "changed"
 	w[0] = "changed"
