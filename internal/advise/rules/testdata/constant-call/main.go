@@ -171,7 +171,17 @@ func bar() string {
 	return s
 }
 
+// A shown value is shown before the program starts.
+type shown struct{ n int }
+
+var early = fmt.Sprint(shown{1})
+
+func (s shown) String() string {
+	return strings.Repeat("=", 4) + strconv.Itoa(s.n) // cost: strings.Repeat; want
+}
+
 func main() {
+	fmt.Println(len(early) > 0)
 	if len(title) > 1000 {
 		fails()
 	}

@@ -99,7 +99,18 @@ func pointed() *int {
 	return &list[0]
 }
 
+// A lamp is shown before the program starts.
+type lamp int
+
+var lit = fmt.Sprint(lamp(1))
+
+func (l lamp) String() string {
+	names := map[lamp]string{0: "off", 1: "on"} // cost: runtime.makemap_small; want
+	return names[l]
+}
+
 func main() {
+	fmt.Println(lit != "?")
 	*pointed()++
 	fmt.Println(counted(), counted(), marked(), marked(), *pointed())
 	w := words()
