@@ -11,6 +11,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise/facts/cost"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/flow"
+	"github.com/hone-perf/hone/internal/advise/facts/lists"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/report/missing"
 )
@@ -84,8 +85,13 @@ func concatenated(p *advise.Pass, call *ast.CallExpr, lit *ast.CompositeLit, v *
 	}
 	const title = "make one slice of both"
 	p.Need("slices")
-	if v != nil && p.Loop(call) != p.Loop(decl) {
+	if v != nil && (p.Loop(call) != p.Loop(decl) || jumps(p.Func)) {
 		return p.No(missing.LiteralUsedOtherwise) // where nothing is appended, the next round has the same array
+	}
+	if st, ok := p.Parent(call).(*ast.AssignStmt); ok && len(st.Lhs) == 1 {
+		if to := p.Local(st.Lhs[0]); to != nil && !lists.RoomUnseen(p.Func, to) {
+			return p.No(missing.RoomShared, to.Name())
+		}
 	}
 	if v == nil || len(p.Uses(v)) == 1 && !flow.Captured(p.Func, v, p.Decl.Body) {
 		return p.Fix(report.Mechanical, title, edit.Replace(call, fmt.Sprintf("slices.Concat(%s, %s)", p.Src(call.Args[0]), p.Src(more))))

@@ -87,7 +87,28 @@ func rounds(args []string) (seen []string) {
 	return seen
 }
 
+// forked has the room that append leaves in both results.
+func forked(args []string) (a, b []string) {
+	all := append([]string{"go", "build"}, args...) // cost: [alloc_space@32], [alloc_objects@32]; want
+	a = append(all, "1")
+	b = append(all, "2")
+	return a, b
+}
+
+func jumping(args []string) (n int) {
+	head := []string{"a", "b"} // cost: [alloc_space@32], [alloc_objects@32]; want
+again:
+	all := append(head, args...)
+	all[0] += "!"
+	if n++; len(all[0]) < 4 && n < 5 {
+		goto again
+	}
+	return n
+}
+
 func main() {
+	fmt.Println(forked([]string{"-x"}))
+	fmt.Println(jumping(nil))
 	fmt.Println(rounds(nil), rounds([]string{"c"}))
 	for _, args := range [][]string{nil, {}, {"-x"}, {"-x", "-y", "-z"}} {
 		a := withName(args)
