@@ -127,7 +127,7 @@ func asked(r io.Reader) bool {
 }
 
 func reader(s string) (bool, error) {
-	ok := asked(bytes.NewReader([]byte(s)))               // cost: runtime.stringtoslicebyte runtime.mallocgc; want
+	ok := asked(bytes.NewReader([]byte(s)))                // cost: runtime.stringtoslicebyte runtime.mallocgc; want
 	_, err := io.ReadAll(bytes.NewReader([]byte(s + "."))) // cost: runtime.stringtoslicebyte runtime.mallocgc; want
 	return ok, err
 }

@@ -135,7 +135,21 @@ func total(l []int) (n int) {
 }
 
 func lengths() {
+	fmt.Println(forkedRows([][]int{{1, 2}, {3}}))
 	fmt.Println(forked(""))
 	fmt.Println(forked("ab"))
 	fmt.Println(spare(""), noted([]int{1, 2, 3}), notes, totaled("abc"))
+}
+
+// forkedRows has lists of its own in both results.
+func forkedRows(rows [][]int) (a, b []int) {
+	var list []int
+	for _, row := range rows {
+		for _, x := range row {
+			list = append(list, x+1) // cost: runtime.growslice runtime.mallocgc; want
+		}
+	}
+	a = append(list, 1)
+	b = append(list, 2)
+	return a, b
 }

@@ -558,21 +558,7 @@ func rowOf(rows [][]int, i int) (out []int) {
 	return doubled(os.Stdout, rows, i)
 }
 
-// forkedRows has lists of its own in both results.
-func forkedRows(rows [][]int) (a, b []int) {
-	var list []int
-	for _, row := range rows {
-		for _, x := range row {
-			list = append(list, x+1) // cost: runtime.growslice runtime.mallocgc; want
-		}
-	}
-	a = append(list, 1)
-	b = append(list, 2)
-	return a, b
-}
-
 func main() {
-	fmt.Println(forkedRows([][]int{{1, 2}, {3}}))
 	lengths()
 	for _, text := range []string{"", "A", "?", "bx", "azyxwvutsrq", "Ab?c"} {
 		fmt.Println(last(text), Large(text), Large(text) == nil, Small(text), boxed(text), len(keep))
