@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -38,17 +39,30 @@ var numberText = &advise.Rule{
 				Advice: fmt.Sprintf("%s writes it where it belongs", with.name),
 				Callee: fn.FullName(), Risk: "none", Safe: true,
 			}
+			grade := report.Mechanical
+			if with.name == "hex.AppendEncode" && !ownBytes(p.Func, call.Args[0]) {
+				grade = report.Ownership
+				f.Risk, f.Safe = fmt.Sprintf("%s must not be in the array that it is appended to", p.Src(call.Args[0])), false
+			}
 			up, isCall := p.Parent(call).(*ast.CallExpr)
 			switch {
 			case isCall && p.Builtin(up, "append") != nil && up.Ellipsis.IsValid() && len(up.Args) == 2 && up.Args[1] == call:
-				f.Fixes = p.Fix(report.Mechanical, "append it", edit.Replace(up, appendsNumber(p.Func, call, with, p.Src(up.Args[0]))))
+				if !types.Identical(p.TypeOf(up), types.NewSlice(types.Typ[types.Byte])) && !staysNamed(p.Func, up) {
+					f.NoFix = missing.OwnType.Of(p.Src(up.Args[0]))
+				} else {
+					f.Fixes = p.Fix(grade, "append it", edit.Replace(up, appendsNumber(p.Func, call, with, p.Src(up.Args[0]))))
+				}
 			case isCall && len(up.Args) == 1 && p.Calls(up, "(*bytes.Buffer).WriteString", "(*bufio.Writer).WriteString") != nil:
 				w := up.Fun.(*ast.SelectorExpr).X
 				f.NoFix = missing.NumberMayWriteToo.Of(p.Src(w))
 				if why := lacksFreePart(p.Func, w); why.Fact != "" {
 					f.NoFix = why
+				} else if isLater(p.Func, up) {
+					f.NoFix = missing.EvaluatedLater.Of()
+				} else if !writesAsString(p.Func, up) {
+					f.NoFix = missing.OwnType.Of(p.Src(w))
 				} else if flow.Simple(p.Func, w) && flow.Quiet(p.Func, call) {
-					f.Fixes = p.Fix(report.Mechanical, "append it to the free part of the buffer", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(w), appendsNumber(p.Func, call, with, p.Src(w)+".AvailableBuffer()"))))
+					f.Fixes = p.Fix(grade, "append it to the free part of the buffer", edit.Replace(up, fmt.Sprintf("%s.Write(%s)", p.Src(w), appendsNumber(p.Func, call, with, p.Src(w)+".AvailableBuffer()"))))
 				}
 			case isCall && p.Callee(up) != nil && p.Callee(up).Pkg() == p.Pkg.Types:
 				f.Claim = fmt.Sprintf("%s.%s allocates a string for %s", fn.Pkg().Name(), fn.Name(), p.Callee(up).Name())
@@ -105,6 +119,65 @@ func appendsNumber(f *code.Func, call *ast.CallExpr, with appender, buf string) 
 	return fmt.Sprintf("%s(%s, %s%s%s)", with.name, buf, first, rest, with.after)
 }
 
+// meansOther returns a name in an expression that stands for something else at another node, or for nothing, or "".
+func meansOther(f *code.Func, e ast.Expr, at ast.Node) (name string) {
+	scope := f.Pkg.Types.Scope().Innermost(at.Pos())
+	ast.Inspect(e, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && f.Info().Selections[sel] == nil {
+			n = sel.X // of a package
+		}
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			_, there := scope.LookupParent(id.Name, at.Pos())
+			if there != f.Info().ObjectOf(id) {
+				name = id.Name
+			}
+			return false
+		}
+		return name == ""
+	})
+	return name
+}
+
+// staysNamed reports whether a slice is assigned to a variable or field of its own type, which takes one of another type as well.
+func staysNamed(f *code.Func, e ast.Expr) bool {
+	st, ok := f.Parent(e).(*ast.AssignStmt)
+	if !ok || st.Tok != token.ASSIGN || len(st.Lhs) != len(st.Rhs) {
+		return false
+	}
+	to := f.TypeOf(st.Lhs[slices.Index(st.Rhs, e)])
+	return to != nil && types.Identical(to, f.TypeOf(e))
+}
+
+// writesAsString reports whether Write and AvailableBuffer are methods of the same type as the WriteString that is called: a type around a Buffer may have
+// a Write of its own.
+func writesAsString(f *code.Func, call *ast.CallExpr) bool {
+	write, _, _ := types.LookupFieldOrMethod(f.TypeOf(call.Fun.(*ast.SelectorExpr).X), true, f.Pkg.Types, "Write")
+	fn, ok := write.(*types.Func)
+	return ok && sameReceiver(fn, f.Callee(call)) && hasFreePart(f, call.Fun.(*ast.SelectorExpr).X)
+}
+
+// ownBytes reports whether nothing else leads to bytes but the expression itself: they are made of a string, the sum of a hash, or all of an array that is
+// used for nothing else by its address.
+func ownBytes(f *code.Func, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if f.BytesOf(e) != nil {
+		return true
+	}
+	if call, ok := e.(*ast.CallExpr); ok {
+		sum, ok := call.Fun.(*ast.SelectorExpr)
+		return ok && sum.Sel.Name == "Sum" && len(call.Args) == 1 && f.Info().Types[call.Args[0]].IsNil()
+	}
+	part, ok := e.(*ast.SliceExpr)
+	if !ok || f.Local(part.X) == nil {
+		return false
+	}
+	v := f.Local(part.X)
+	if _, isArray := v.Type().Underlying().(*types.Array); !isArray {
+		return false
+	}
+	return !slices.ContainsFunc(f.Uses(v), func(id *ast.Ident) bool { return ast.Expr(id) != part.X && flow.ByAddress(f, id) })
+}
+
 // asNumber is a fix that gives a number to a copy of a function which appends it, where the function is given a text and only appends
 // that. Whoever else calls the function is left alone.
 func asNumber(p *advise.Pass, call, up *ast.CallExpr, with appender) []report.Fix {
@@ -141,12 +214,18 @@ func asNumber(p *advise.Pass, call, up *ast.CallExpr, with appender) []report.Fi
 		p.No(missing.NotOnlyAppendedBy, fn.Name())
 		return nil
 	}
+	if !types.Identical(q.TypeOf(add), types.NewSlice(types.Typ[types.Byte])) && !staysNamed(q, add) {
+		return p.No(missing.OwnType, q.Src(add.Args[0]))
+	}
 	first := v.Name()
 	if with.after != "" {
 		first = "int64(" + first + ")"
 	}
 	rest := ""
 	for _, a := range call.Args[1:] {
+		if name := meansOther(p.Func, a, add); name != "" {
+			return p.No(missing.OtherMeaning, name)
+		}
 		rest += ", " + p.Src(a)
 	}
 	kind := number.Type().String()

@@ -59,6 +59,7 @@ func kept(n int) string {
 }
 
 func main() {
+	hard()
 	for _, n := range []int{0, -1, 1 << 40} {
 		var w bytes.Buffer
 		written(&w, int64(n))
