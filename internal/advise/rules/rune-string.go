@@ -63,6 +63,11 @@ var runeString = &advise.Rule{
 				if !ok {
 					return
 				}
+				twin, _, _ := types.LookupFieldOrMethod(p.TypeOf(name.X), true, p.Pkg.Types, "WriteRune")
+				if fn, ok := twin.(*types.Func); !ok || !sameReceiver(fn, p.Callee(call)) {
+					f.NoFix = missing.OwnType.Of(p.Src(name.X)) // what it writes goes another way
+					break
+				}
 				f.Fixes = p.Fix(report.Mechanical, "write the rune", edit.Replace(name.Sel, "WriteRune"), edit.Replace(x, r))
 			case !types.Identical(p.TypeOf(call.Args[0]), types.NewSlice(types.Typ[types.Byte])): // AppendRune returns another type
 			case !p.Pkg.AtLeast(18):

@@ -60,6 +60,7 @@ func copied(b []byte, s string, c []byte) []byte {
 }
 
 func main() {
+	hard()
 	for _, r := range []rune{0, 'a', 'ä', '€', '😀', 0x7f, 0x80, 0xd800, 0x10ffff, 0x110000, -1} {
 		var sb strings.Builder
 		var bb bytes.Buffer
