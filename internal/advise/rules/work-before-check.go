@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/code"
@@ -88,7 +89,11 @@ func onlyInBranch(p *advise.Pass, list []ast.Stmt, st ast.Stmt) {
 	case p.Worth(c):
 		end := edit.NextLine(p.Func, st)
 		text := p.Src(st) + edit.Comment(p.Func, st)
-		f.Fixes = p.Fix(report.Mechanical, "make it behind the check", edit.New(st.Pos(), end, ""), edit.New(check.Body.Lbrace+1, check.Body.Lbrace+1, "\n"+text))
+		at := check.Body.Lbrace + 1
+		if first := p.Between(at, check.Body.List[0].Pos()); strings.HasPrefix(strings.TrimSpace(first), "//") && !strings.HasPrefix(strings.TrimLeft(first, " \t"), "\n") {
+			at += token.Pos(strings.IndexByte(first, '\n')) // behind the comment on the condition
+		}
+		f.Fixes = p.Fix(report.Mechanical, "make it behind the check", edit.New(st.Pos(), end, ""), edit.New(at, at, "\n"+text))
 	}
 	if f.Fixes != nil || !p.Told(p.Line(st.Pos()), p.Line(st.End())) {
 		p.Report(st, c, f)
@@ -169,23 +174,13 @@ func operandsStay(f *code.Func, list []ast.Stmt, e ast.Expr) bool {
 		return true
 	})
 	for v := range vars {
-		if !v.(*types.Var).IsField() && flow.Captured(f, v, f.Decl.Body) {
+		if !v.(*types.Var).IsField() && (flow.Captured(f, v, f.Decl.Body) || flow.Addressed(f, v)) {
 			return false
 		}
 	}
 	is := func(o types.Object) bool { return vars[o] }
-	if check, ok := list[len(list)-1].(*ast.IfStmt); ok && check.Init != nil {
-		for v := range vars {
-			hidden := false
-			ast.Inspect(check.Init, func(n ast.Node) bool {
-				id, isID := n.(*ast.Ident)
-				hidden = hidden || isID && id.Name == v.Name() && f.Info().Defs[id] != nil
-				return !hidden
-			})
-			if hidden {
-				return false
-			}
-		}
+	if hidden(f, list, e) != "" {
+		return false
 	}
 	for _, st := range list {
 		if check, ok := st.(*ast.IfStmt); ok && st == list[len(list)-1] {
@@ -196,6 +191,38 @@ func operandsStay(f *code.Func, list []ast.Stmt, e ast.Expr) bool {
 		}
 	}
 	return true
+}
+
+// hidden returns a name in an expression that means something else behind statements, which declare it anew, or in the body of the last of them; or "".
+func hidden(f *code.Func, list []ast.Stmt, e ast.Expr) (name string) {
+	for i, st := range list {
+		if check, ok := st.(*ast.IfStmt); ok {
+			if st = check.Init; i < len(list)-1 || st == nil {
+				continue
+			}
+		}
+		ast.Inspect(st, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if _, isLit := n.(*ast.FuncLit); isLit || name != "" {
+				return false
+			}
+			if ok && f.Info().Defs[id] != nil && mentionsName(e, id.Name) {
+				name = id.Name
+			}
+			return true
+		})
+	}
+	return name
+}
+
+// mentionsName reports whether a name is in an expression.
+func mentionsName(e ast.Expr, name string) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
 }
 
 // allocated returns the variable that a statement declares with new memory, and its value.
@@ -274,9 +301,18 @@ func moved(p *advise.Pass, block *ast.BlockStmt, st ast.Stmt, check *ast.IfStmt,
 		}
 	}
 	from, to := slices.Index(block.List, st), slices.Index(block.List, ast.Stmt(check))
+	// What is behind the check does not see what its head declares.
+	if name := hidden(p.Func, append(slices.Clone(block.List[from+1:to]), &ast.IfStmt{}), value); name != "" {
+		return p.No(missing.AnotherName, name)
+	}
+	quiet := !slices.ContainsFunc(block.List[from+1:to], func(st ast.Stmt) bool { return !changesNothing(p.Func, st) }) &&
+		(check.Init == nil || changesNothing(p.Func, check.Init)) && changesNothing(p.Func, check.Cond)
 	for _, a := range args {
 		if !flow.Simple(p.Func, a) {
 			return p.No(missing.MayBeOther, p.Src(a))
+		}
+		if root, lasting := lasts(p.Func, block.List[:from], a); !lasting || !quiet && root {
+			return p.No(missing.MayChangeBefore, p.Src(a))
 		}
 		used := map[types.Object]bool{}
 		ast.Inspect(a, func(n ast.Node) bool {
@@ -287,10 +323,8 @@ func moved(p *advise.Pass, block *ast.BlockStmt, st ast.Stmt, check *ast.IfStmt,
 			}
 			return true
 		})
-		for o := range used {
-			if p.Local(a) == nil && o.Parent() == p.Pkg.Types.Scope() || !isText(o.Type()) && p.Local(a) == o && len(args) > 0 && p.Builtin(value, "make") == nil {
-				return p.No(missing.MayChangeBefore, p.Src(a))
-			}
+		if t := p.TypeOf(a); !quiet && kind.Refers(t) && p.Builtin(value, "make") == nil {
+			return p.No(missing.MayChangeBefore, p.Src(a)) // the bytes of it
 		}
 		for _, between := range block.List[from+1 : to+1] {
 			if flow.Assigns(p.Func, between, func(o types.Object) bool { return used[o] }) {
@@ -308,9 +342,54 @@ func moved(p *advise.Pass, block *ast.BlockStmt, st ast.Stmt, check *ast.IfStmt,
 	return p.Fix(report.Mechanical, "allocate it behind the check", edit.New(st.Pos(), min(end+1, p.File.AST.FileEnd), ""), edit.After(check, "\n"+text))
 }
 
-func isText(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
+// lasts reports whether an expression can be evaluated later than behind some statements, as long as what is run until then changes nothing that it names:
+// it looks through no pointer that may be nil. It says, too, whether something else than assignments to its variables may change what it is.
+func lasts(f *code.Func, before []ast.Stmt, e ast.Expr) (byOthers, ok bool) {
+	ok = true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			s := f.Info().Selections[n]
+			if s == nil || s.Kind() != types.FieldVal { // of another package
+				byOthers = true
+				return false
+			}
+			if v := f.Local(n.X); s.Indirect() {
+				byOthers = true
+				ok = ok && v != nil && len(s.Index()) == 1 && slices.ContainsFunc(before, func(st ast.Stmt) bool { return v.Pos() < st.Pos() && flow.LooksInto(f, st, v) })
+			}
+		case *ast.Ident:
+			if v, isVar := f.Info().Uses[n].(*types.Var); isVar && !v.IsField() {
+				byOthers = byOthers || f.Local(n) == nil || flow.Captured(f, v, f.Decl.Body) || flow.Addressed(f, v)
+			}
+		}
+		return true
+	})
+	return byOthers, ok
+}
+
+// changesNothing reports whether a node calls nothing but what depends on its arguments alone, waits for nothing, and assigns to nothing but variables
+// of the function.
+func changesNothing(f *code.Func, n ast.Node) bool {
+	ok := true
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if !f.Info().Types[n.Fun].IsType() && f.Builtin(n, "len") == nil && f.Builtin(n, "cap") == nil {
+				ok = ok && steady.Pure(f, f.Callee(n), 3)
+			}
+		case *ast.UnaryExpr:
+			ok = ok && n.Op != token.ARROW
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				ok = ok && (code.IsBlank(l) || f.Local(l) != nil && !flow.Addressed(f, f.Local(l)) && !flow.Captured(f, f.Local(l), f.Decl.Body))
+			}
+		case *ast.IncDecStmt, *ast.FuncLit, *ast.GoStmt, *ast.SendStmt:
+			ok = false
+		}
+		return ok
+	})
+	return ok
 }
 
 // neverNegative reports whether a size is made of lengths and constants that are none.
@@ -326,4 +405,9 @@ func neverNegative(f *code.Func, e ast.Expr) bool {
 		return (e.Op == token.ADD || e.Op == token.MUL || e.Op == token.QUO) && neverNegative(f, e.X) && neverNegative(f, e.Y)
 	}
 	return false
+}
+
+func isText(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
 }

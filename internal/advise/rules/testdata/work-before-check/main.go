@@ -95,6 +95,7 @@ func both(name string, debug bool) string {
 }
 
 func main() {
+	hard()
 	b, err := failed("b")
 	fmt.Println(upper("abc"), runes("héé"), len(negative(2)), changed([]byte("ab")), b, err, needed("d"))
 	fmt.Println(traced("t", 3), traced("t", 60), quoted("q", true), quoted("q", false), both("b", true), both("b", false))
