@@ -3,11 +3,13 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
+	"github.com/hone-perf/hone/internal/advise/facts/code"
 	"github.com/hone-perf/hone/internal/advise/facts/edit"
 	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/steady"
@@ -74,6 +76,12 @@ func workedOut(p *advise.Pass, fn *types.Func, field *types.Var) []report.Fix {
 	case owner == nil || p.Shown(owner):
 		p.No(missing.FieldSeen)
 		return nil
+	case p.Pkg.NamedElsewhere(owner.(*types.Named).Obj().Name()):
+		return p.No(missing.StatesElsewhere, owner.(*types.Named).Obj().Name())
+	case comparesAll(p.Func, owner):
+		return p.No(missing.FieldUsedOtherwise)
+	case !neverFails(p.Func, fn):
+		return p.No(missing.MayPanicUnused, fn.Name())
 	case p.Pkg.Name != "main" && owner.(*types.Named).Obj().Exported():
 		p.No(missing.FieldLeftOut)
 		return nil
@@ -139,4 +147,72 @@ func workedOut(p *advise.Pass, fn *types.Func, field *types.Var) []report.Fix {
 	}
 	order.Stable(edits, func(a, b edit.Edit) int { return int(a.From - b.From) })
 	return p.Fix(report.Mechanical, fmt.Sprintf("keep the result of %s in the field", fn.Name()), edits...)
+}
+
+// comparesAll reports whether values of a struct are compared as a whole, or may be: where they are, or are part of, an interface, a key or an operand of ==.
+func comparesAll(f *code.Func, owner types.Type) bool {
+	above := f.Pkg.Above()
+	for e, tv := range f.Info().Types {
+		if tv.IsType() || tv.Type == nil || !types.Identical(tv.Type, owner) {
+			continue
+		}
+		var at ast.Node = e
+		for paren, ok := above[at].(*ast.ParenExpr); ok; paren, ok = above[at].(*ast.ParenExpr) {
+			at = paren
+		}
+		switch up := above[at].(type) {
+		case *ast.UnaryExpr:
+			if up.Op == token.AND {
+				continue
+			}
+		case *ast.SelectorExpr, *ast.StarExpr:
+			continue
+		case *ast.ExprStmt:
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// neverFails reports whether a function of the package ends without a panic, whatever text it is given: it has no loop, takes nothing apart, and calls
+// nothing but functions that are known for that.
+func neverFails(f *code.Func, fn *types.Func) bool {
+	decl, file := f.DeclOf(fn)
+	if decl == nil || decl.Body == nil {
+		return false
+	}
+	q := f.In(file, decl)
+	ok := true
+	ast.Inspect(decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt, *ast.LabeledStmt, *ast.IndexExpr, *ast.SliceExpr, *ast.TypeAssertExpr, *ast.StarExpr, *ast.FuncLit:
+			ok = false
+		case *ast.RangeStmt:
+			t := q.TypeOf(n.X)
+			ok = ok && t != nil && (kind.IsString(t) || isList(t)) // not a function
+		case *ast.BinaryExpr:
+			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR
+		case *ast.CallExpr:
+			callee := q.Callee(n)
+			switch {
+			case q.Info().Types[n.Fun].IsType():
+				_, isArray := q.TypeOf(n).Underlying().(*types.Array)
+				ok = ok && !isArray
+			case callee == nil:
+				ok = ok && (q.Builtin(n, "len") != nil || q.Builtin(n, "append") != nil || q.Builtin(n, "min") != nil || q.Builtin(n, "max") != nil)
+			case callee.Pkg() == f.Pkg.Types:
+				ok = ok && callee != fn && neverFails(f, callee)
+			default:
+				ok = ok && !slices.Contains(canPanic, callee.FullName())
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+func isList(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
 }

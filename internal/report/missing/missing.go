@@ -78,6 +78,7 @@ const (
 	FieldSeen            Fact = "field-seen"
 	FieldLeftOut         Fact = "field-left-out"
 	NotPure              Fact = "not-pure"
+	MayPanicUnused       Fact = "may-panic-unused"
 	ObjectsElsewhere     Fact = "objects-elsewhere"
 	ChangedBeforeRead    Fact = "changed-before-read"
 	WriterSeenWhen       Fact = "writer-seen-when"
@@ -228,6 +229,7 @@ const (
 	ExactTimes          Fact = "exact-times"
 	TimerToStop         Fact = "timer-to-stop"
 	BelowShare          Fact = "below-share"
+	PanicsAtStart       Fact = "panics-at-start"
 )
 
 // Pools and what is used again.

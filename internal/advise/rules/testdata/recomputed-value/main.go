@@ -21,4 +21,7 @@ func (c *client) send(name string) string {
 	return s + t
 }
 
-func main() { fmt.Println(newClient("A").send("B")) }
+func main() {
+	hard()
+	fmt.Println(newClient("A").send("B"))
+}
