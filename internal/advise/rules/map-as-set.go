@@ -75,6 +75,9 @@ func listed(p *advise.Pass, m *types.Map) []report.Fix {
 	}
 	slices.SortFunc(homes, func(a, b *types.Var) int { return int(a.Pos() - b.Pos()) })
 	for _, h := range homes {
+		if p.Pkg.NamedElsewhere(h.Name()) && (h.IsField() || h.Parent() == p.Pkg.Types.Scope()) {
+			return p.No(missing.StatesElsewhere, h.Name())
+		}
 		if !s.home(h) {
 			p.No(missing.SetUseOf, h.Name())
 			return nil
@@ -330,7 +333,7 @@ func (s *setting) set(e ast.Expr, up ast.Node) bool {
 		if ok && slices.Contains(st.Lhs, ast.Expr(x)) {
 			return s.added(st, x)
 		}
-		if ok && len(st.Lhs) != len(st.Rhs) || !kind.IsBasic(s.m.Elem(), types.IsBoolean) {
+		if ok && len(st.Lhs) != len(st.Rhs) || !types.Identical(s.m.Elem(), types.Typ[types.Bool]) { // Contains returns a bool
 			return false
 		}
 		switch up := s.parents[x].(type) {
@@ -360,7 +363,8 @@ func (s *setting) added(st *ast.AssignStmt, x *ast.IndexExpr) bool {
 	}
 	s.contains = true
 	set, member := s.text(x.X), s.text(x.Index)
-	s.edit(edit.Replace(st, fmt.Sprintf("if !slices.Contains(%s, %s) {\n%s = append(%s, %s)\n}", set, member, set, set, member)))
+	s.edit(edit.Replace(st, fmt.Sprintf("if !slices.Contains(%s, %s) {\n%s = append(%s, %s)", set, member, set, set, member)))
+	s.edit(edit.Behind(s.In(fileOf(s.Pkg, st), s.Decl), st, "}"))
 	return true
 }
 

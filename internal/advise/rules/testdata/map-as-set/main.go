@@ -57,6 +57,7 @@ func given(m map[rune]struct{}, r rune) {
 }
 
 func main() {
+	hard()
 	a, b := newNode(), newNode()
 	a.connect(b)
 	a.connect(b)
