@@ -266,7 +266,7 @@ func (n *numbering) declared(id *ast.Ident) bool {
 			return false
 		}
 		decl, ok := n.above[typ].(*ast.FuncDecl)
-		if !ok || decl.Recv != nil || decl.Name.IsExported() && n.Pkg.Name != "main" || !n.onlyCalled(decl) {
+		if !ok || decl.Recv != nil || decl.Name.IsExported() && n.Pkg.Name != "main" || n.Pkg.NamedElsewhere(decl.Name.Name) || !n.onlyCalled(decl) {
 			return false
 		}
 		if up.Names[0] == id { // once for all names of the type

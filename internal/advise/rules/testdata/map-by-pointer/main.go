@@ -36,6 +36,7 @@ func weights(items []*item) map[*item]float64 {
 }
 
 func main() {
+	hard()
 	// Numbers that are taken, below zero and far away are places as good as others.
 	far := &block{Name: 1 << 40}
 	again := &block{Name: 1, out: []*block{far, {Name: -1}}}

@@ -1,0 +1,3 @@
+package main
+
+func visitNone() { visitStop(nil, map[*stop]string{}) }
