@@ -104,6 +104,8 @@ func (t *partsOf) report(p *advise.Pass) {
 		q.Because(p.Pkg.NoFix)
 	case t.bytes || q.Shown(q.OwnerOf(t.field)):
 		q.No(missing.FieldNeedsBytes, t.field.Name())
+	case p.Pkg.NamedElsewhere(t.field.Name()):
+		q.No(missing.StatesElsewhere, t.field.Name())
 	case t.field.Exported() && p.Pkg.Name != "main":
 		q.No(missing.FieldNeedsBytes, t.field.Name())
 	case len(t.edits) != 1:

@@ -107,6 +107,7 @@ func (s single) text(n int) string {
 }
 
 func main() {
+	hard()
 	l := newLexer([]byte("one two three"))
 	fmt.Println(l.word(), l.space(), l.word(), l.rest(), l.whole())
 	kv := parseLine([]byte("a=b"))

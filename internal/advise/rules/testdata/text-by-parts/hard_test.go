@@ -1,0 +1,3 @@
+package main
+
+func (m *message) reset() { m.wholeOfIt = []byte("x") }
