@@ -52,6 +52,10 @@ func newObject(f *code.Func, e ast.Expr) string {
 	}
 	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.AND {
 		if lit, ok := u.X.(*ast.CompositeLit); ok && len(lit.Elts) == 0 && lit.Type != nil {
+			switch f.TypeOf(lit).Underlying().(type) {
+			case *types.Slice, *types.Map:
+				return "" // which are not nil
+			}
 			return f.Src(lit.Type)
 		}
 	}

@@ -20,6 +20,7 @@ func literals(list []*node) {
 }
 
 func main() {
+	hard()
 	list := nodes(3)
 	sum := 0
 	for _, n := range list {
