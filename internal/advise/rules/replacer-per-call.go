@@ -36,6 +36,8 @@ var replacerPerCall = &advise.Rule{
 			if !flow.AllConst(p.Func, call) {
 				f.Advice = "keep one for each fixed set of replacements"
 				f.NoFix = missing.SameEachCall.Of(flow.Changing(p.Func, call))
+			} else if len(call.Args)%2 == 1 {
+				f.NoFix = missing.PanicsAtStart.Of(p.Src(call.Fun))
 			} else {
 				v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Replacer")
 				f.Fixes = p.Fix(report.Mechanical, "keep one in a package variable", edit.Hoisted(p.Func, call, v)...)

@@ -19,6 +19,7 @@ func given(old, s string) string {
 }
 
 func main() {
+	hard()
 	for _, s := range []string{"", "a b", "A:B", "<p>"} {
 		fmt.Println(clean(s), inOne(s), given("a", s))
 	}
