@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,11 +54,17 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 	}
 	f.Claim = fmt.Sprintf("regexp.%s parses and compiles %s on each call; a Regexp is safe for concurrent use and never changes, so one is enough", name, text.ShownPattern(pattern))
 	f.Advice = "compile it once, in a package variable"
-	switch _, err := regexp.Compile(pattern); {
+	compile := regexp.Compile
+	if strings.HasSuffix(name, "POSIX") {
+		compile = regexp.CompilePOSIX
+	}
+	switch _, err := compile(pattern); {
 	case err != nil:
 		f.NoFix = missing.PatternEndsProgram.Of()
 	case p.Mentions("Longest"):
 		f.NoFix = missing.Longest.Of()
+	case notShared(p, call).Fact != "":
+		f.NoFix = notShared(p, call)
 	case !strings.HasPrefix(name, "Must"):
 		f.Fixes, f.NoFix = compiledOnce(p, call)
 	default:
@@ -69,6 +76,63 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable", edits...)
 	}
 	p.Report(call, c, f)
+}
+
+// notShared says why a regular expression that each call has for itself cannot be one for all of them: somebody may change it, or hand it on.
+func notShared(p *advise.Pass, e ast.Expr) missing.Reason {
+	up := p.Parent(e)
+	for paren, ok := up.(*ast.ParenExpr); ok; paren, ok = up.(*ast.ParenExpr) {
+		e, up = paren, p.Parent(paren)
+	}
+	changed := missing.MayBeChangedOrKept.Of("the Regexp")
+	switch up := up.(type) {
+	case *ast.SelectorExpr:
+		if up.Sel.Name != "UnmarshalText" {
+			return missing.Reason{}
+		}
+	case *ast.AssignStmt:
+		v := p.Local(up.Lhs[0])
+		if slices.Contains(up.Lhs, e) || code.IsBlank(up.Lhs[0]) || len(up.Rhs) == 1 && v == nil && up.Tok == token.DEFINE {
+			return missing.Reason{} // it gets another value, or none has it
+		}
+		if v == nil || len(up.Rhs) > 1 {
+			return changed
+		}
+		for _, id := range p.Uses(v) {
+			if p.Parent(id) != ast.Node(up) {
+				if why := notShared(p, id); why.Fact != "" {
+					return why
+				}
+			}
+		}
+		return missing.Reason{}
+	case *ast.ReturnStmt:
+		if p.Pkg.Name == "main" || !p.Decl.Name.IsExported() || p.Literal(up) != nil {
+			return missing.Reason{}
+		}
+		return missing.ResultMayChange.Of()
+	case *ast.CallExpr:
+		if fn := p.Callee(up); fn != nil && fn.Pkg() == p.Pkg.Types && !p.Pkg.Calls("(*regexp.Regexp).UnmarshalText") && !types.IsInterface(p.TypeOf(e)) && takesAsIs(fn, slices.Index(up.Args, e)) {
+			return missing.Reason{}
+		}
+	case *ast.BinaryExpr:
+		if p.Info().Types[up.X].IsNil() || p.Info().Types[up.Y].IsNil() {
+			return missing.Reason{}
+		}
+	case *ast.ExprStmt:
+		return missing.Reason{}
+	}
+	return changed
+}
+
+// takesAsIs reports whether a parameter of a function is a pointer, and no interface, where somebody else may find out what it is.
+func takesAsIs(fn *types.Func, i int) bool {
+	sig := fn.Signature()
+	if i < 0 || i >= sig.Params().Len() || sig.Variadic() && i == sig.Params().Len()-1 {
+		return false
+	}
+	_, ok := sig.Params().At(i).Type().Underlying().(*types.Pointer)
+	return ok
 }
 
 // byPattern reports a call whose pattern is not constant.

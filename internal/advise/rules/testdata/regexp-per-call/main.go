@@ -101,6 +101,7 @@ func isNumberToo(s string) bool {
 }
 
 func main() {
+	hard()
 	fmt.Println(isNumber("a"), isNumber("1"), isNumberToo("a"), isNumberToo("1"), pattern)
 	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold", "no", "used"} {
 		fmt.Println(no(s))
