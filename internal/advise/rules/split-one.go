@@ -383,7 +383,7 @@ func (w *pair) before(list []ast.Stmt, n ast.Node) lengths {
 		if st == n {
 			break
 		}
-		if cond, ok := st.(*ast.IfStmt); ok && st.Pos() > w.decl.Pos() && cond.Else == nil && goesAway(cond.Body) {
+		if cond, ok := st.(*ast.IfStmt); ok && st.Pos() > w.decl.Pos() && cond.Else == nil && goesAway(w.p.Func, cond.Body) {
 			may = may.and(w.told(cond.Cond, false))
 		}
 	}
@@ -391,7 +391,7 @@ func (w *pair) before(list []ast.Stmt, n ast.Node) lengths {
 }
 
 // goesAway reports whether what follows a block is not reached from it.
-func goesAway(b *ast.BlockStmt) bool {
+func goesAway(f *code.Func, b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return false
 	}
@@ -399,14 +399,9 @@ func goesAway(b *ast.BlockStmt) bool {
 	case *ast.ReturnStmt:
 		return true
 	case *ast.BranchStmt:
-		return st.Tok != token.FALLTHROUGH
+		return st.Tok != token.FALLTHROUGH && st.Tok != token.GOTO // which may lead behind it
 	case *ast.ExprStmt:
-		call, ok := st.X.(*ast.CallExpr)
-		if !ok {
-			return false
-		}
-		id, ok := call.Fun.(*ast.Ident)
-		return ok && id.Name == "panic"
+		return f.Builtin(st.X, "panic") != nil
 	}
 	return false
 }
@@ -471,7 +466,7 @@ func splitText(p *advise.Pass, call *ast.CallExpr) {
 		f.Advice = "strings.Count counts what is between them"
 		f.NoFix = missing.ConstantSplit.Of(p.Src(call.Args[1]))
 		if known {
-			f.Fixes = p.Fix(report.Mechanical, "count", edit.Replace(up, fmt.Sprintf("(%s.Count(%s, %s) + 1)", p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1]))))
+			f.Fixes = p.Fix(report.Mechanical, "count", edit.Replace(up, asOperand(p.Func, up, fmt.Sprintf("%s.Count(%s, %s) + 1", p.Src(call.Fun.(*ast.SelectorExpr).X), p.Src(call.Args[0]), p.Src(call.Args[1])))))
 		}
 	default:
 		return
