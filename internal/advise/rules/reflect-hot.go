@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -111,7 +112,15 @@ func compared(p *advise.Pass, call *ast.CallExpr) []report.Fix {
 	unlike := missing.UnlikeDeepEqual.Of(types.TypeString(t, p.Qualifier()))
 	a, b := p.Src(x), p.Src(y)
 	if alike(t) {
-		return p.Fix(report.Mechanical, "compare with ==", edit.Replace(call, asOperand(p.Func, call, text.Operand(x, a)+" == "+text.Operand(y, b))))
+		switch up := p.Parent(call).(type) {
+		case *ast.ExprStmt, *ast.DeferStmt, *ast.GoStmt:
+			return p.No(missing.NoTwin)
+		case *ast.UnaryExpr:
+			if up.Op == token.NOT {
+				return p.Fix(report.Mechanical, "compare with !=", edit.Replace(up, asOperand(p.Func, up, comparand(x, a)+" != "+comparand(y, b))))
+			}
+		}
+		return p.Fix(report.Mechanical, "compare with ==", edit.Replace(call, asOperand(p.Func, call, comparand(x, a)+" == "+comparand(y, b))))
 	}
 	// DeepEqual tells a list that is nil from one that is empty.
 	nils := fmt.Sprintf("(%s == nil) == (%s == nil)", a, b)
@@ -156,6 +165,15 @@ func %[1]s(a, b %[2]s) bool {
 		return p.Fix(report.Mechanical, "compare elements", edit.Replace(call, asOperand(p.Func, call, fmt.Sprintf("maps.Equal(%s, %s) && %s", a, b, nils))))
 	}
 	return p.Because(unlike)
+}
+
+// comparand is an expression as it stands beside ==.
+func comparand(e ast.Expr, src string) string {
+	switch ast.Unparen(e).(type) {
+	case *ast.StarExpr, *ast.BasicLit:
+		return src
+	}
+	return text.Operand(e, src)
 }
 
 // alike reports whether == says of all values of a type what reflect.DeepEqual says. It does not where there are pointers,

@@ -118,6 +118,7 @@ func compare() {
 }
 
 func main() {
+	hard()
 	fmt.Println(made(reflect.TypeFor[int]()) != nil, madeKnown(point{}) != nil)
 	fmt.Println(length("abc"))
 	compare()
