@@ -121,7 +121,11 @@ func shortOnStack(p *advise.Pass, made []ast.Node) []report.Fix {
 		// The compiler makes no list of its own for what is appended here.
 		t := p.Src(call.Args[0])
 		if copied, from := copiedNext(p, st, v, call.Args[1]); copied != nil {
-			edits = append(edits, edit.Before(st, "// Of constant capacity, so that a short one is on the stack.\n"),
+			comment := "// Of constant capacity, so that a short one is on the stack.\n"
+			if own := strings.TrimSpace(edit.Comment(p.Func, copied)); own != "" {
+				comment = own + "\n" + comment
+			}
+			edits = append(edits, edit.Before(st, comment),
 				edit.Replace(call, fmt.Sprintf("append(make(%s, 0, %d), %s...)", t, roomOnStack(size), p.Src(from))), edit.New(copied.Pos(), edit.NextLine(p.Func, copied), ""))
 			continue
 		}

@@ -132,6 +132,7 @@ func kept(size int) []bool {
 }
 
 func main() {
+	hard()
 	b := &bus{map[string][]func(int) int{}}
 	add := func(i int) int { b.handlers["a"][0] = nil; return i + 1 }
 	b.handlers["a"] = []func(int) int{add, add, add}
