@@ -93,6 +93,8 @@ func (s *sorting) fix(p *advise.Pass) []report.Fix {
 			return true // parameters and variables of Less go
 		case o.Parent() == nil:
 			return true // a field or a method
+		case s.less.Func.Decl != p.Decl && s.less.List(id):
+			return true // the receiver goes, too
 		}
 		taken[id.Name] = true
 		return true
