@@ -70,9 +70,17 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 			if _, points := b.Type().(*types.Pointer); !points && !(isRef && ref.Op == token.AND) {
 				return // a copy would have the same room
 			}
+			var given ast.Node = id
+			if isRef {
+				given = ref
+			}
+			if call, isCall := p.Parent(given).(*ast.CallExpr); isCall && p.Callee(call) != nil && p.Callee(call).Pkg() == p.Pkg.Types && p.Pkg.Calls(asksForRoom...) {
+				return
+			}
 			continue
 		}
-		if sel.Sel.Name == "Grow" || sel.Sel.Name == "Bytes" { // what nothing was written to has none
+		switch sel.Sel.Name {
+		case "Grow", "Bytes", "Cap", "Available", "AvailableBuffer": // what nothing was written to has none
 			return
 		}
 		call, ok := p.Parent(sel).(*ast.CallExpr)
@@ -119,6 +127,9 @@ func grownBuffer(p *advise.Pass, b *types.Var) {
 	}
 	p.Report(worst, sum, f)
 }
+
+// asksForRoom are methods whose results depend on how much room there is.
+var asksForRoom = []string{"(*strings.Builder).Cap", "(*bytes.Buffer).Cap", "(*bytes.Buffer).Available", "(*bytes.Buffer).AvailableBuffer"}
 
 // growingBuffer is what making a Builder or Buffer larger costs. The first array of a Buffer is not part of that: it has room for 64 bytes, so
 // a short text needs no other.

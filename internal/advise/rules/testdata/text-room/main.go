@@ -111,6 +111,7 @@ func title(s string) string {
 }
 
 func main() {
+	hard()
 	fmt.Println(name("a:b"), title("é:b"))
 	fmt.Println(firstWord("a b"))
 	fmt.Println(lines("a\nbc\n"))
