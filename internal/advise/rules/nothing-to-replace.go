@@ -84,9 +84,9 @@ func guarded(p *advise.Pass, call *ast.CallExpr, s, guard string) []report.Fix {
 		v := p.Local(up.Lhs[0])
 		switch {
 		case v != nil && up.Tok == token.ASSIGN && v == p.Local(call.Args[0]):
-			return p.Fix(report.Mechanical, title, edit.Before(up, "if "+guard+" {\n"), edit.After(up, "\n}"))
+			return p.Fix(report.Mechanical, title, edit.Before(up, "if "+guard+" {\n"), edit.Behind(p.Func, up, "}"))
 		case v != nil && up.Tok == token.DEFINE && types.Identical(v.Type(), p.TypeOf(call.Args[0])):
-			return p.Fix(report.Mechanical, title, edit.Replace(up, fmt.Sprintf("%s := %s\nif %s {\n%s = %s\n}", v.Name(), s, guard, v.Name(), p.Src(call))))
+			return p.Fix(report.Mechanical, title, edit.Replace(up, fmt.Sprintf("%s := %s\nif %s {\n%s = %s", v.Name(), s, guard, v.Name(), p.Src(call))), edit.Behind(p.Func, up, "}"))
 		}
 	}
 	return p.No(missing.NoPlainCall)
