@@ -14,7 +14,7 @@ import (
 	"github.com/hone-perf/hone/internal/gocmd"
 )
 
-// NewName returns a name for a variable of the package that nothing in it has.
+// NewName returns a name for a variable of the package that nothing in it has, nor in its tests and files for other systems.
 func (f *Func) NewName(base string) string {
 	if token.IsKeyword(base) || base == "" {
 		base += "Value"
@@ -24,7 +24,7 @@ func (f *Func) NewName(base string) string {
 		if i > 1 {
 			name += strconv.Itoa(i)
 		}
-		if f.Pkg.Types.Scope().Lookup(name) == nil && types.Universe.Lookup(name) == nil && !f.Pkg.names[name] && !f.Mentions(name) {
+		if f.Pkg.Types.Scope().Lookup(name) == nil && types.Universe.Lookup(name) == nil && !f.Pkg.names[name] && !f.Mentions(name) && !f.Pkg.others(name) {
 			if f.Pkg.names == nil {
 				f.Pkg.names = make(map[string]bool)
 			}
