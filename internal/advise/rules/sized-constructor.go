@@ -166,9 +166,27 @@ func sizedTwin(f *code.Func, call *ast.CallExpr) string {
 		for i := range sig.Results().Len() {
 			same = same && types.TypeString(other.Results().At(i).Type(), nil) == types.TypeString(sig.Results().At(i).Type(), nil)
 		}
-		if same {
+		if same && !isLength(f, twin) {
 			return twin.Name()
 		}
 	}
 	return ""
+}
+
+// isLength reports whether a function of the package makes a list that has as many elements as its last parameter says, and not only room for them.
+func isLength(f *code.Func, fn *types.Func) (found bool) {
+	decl, file := f.DeclOf(fn)
+	if decl == nil || decl.Body == nil {
+		return false
+	}
+	q := f.In(file, decl)
+	n := fn.Signature().Params().At(fn.Signature().Params().Len() - 1)
+	ast.Inspect(decl.Body, func(x ast.Node) bool {
+		if made := q.Builtin(x, "make"); made != nil && len(made.Args) == 2 {
+			_, isSlice := q.TypeOf(made).Underlying().(*types.Slice)
+			found = found || isSlice && q.MentionsVar(made.Args[1], n)
+		}
+		return !found
+	})
+	return found
 }

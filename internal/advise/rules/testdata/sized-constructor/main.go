@@ -80,6 +80,7 @@ func listOf(in []int) *list {
 }
 
 func main() {
+	hard()
 	fmt.Println(groups([]string{"a", "", "b"}))
 	a, b := of([]string{"a", "b", "c"}), of([]string{"b"})
 	c := make(chan int, 2)
