@@ -33,6 +33,9 @@ var numberText = &advise.Rule{
 			if !ok {
 				return
 			}
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok { // by the name that the file has for the package
+				with.name = p.Src(sel.X) + with.name[strings.IndexByte(with.name, '.'):]
+			}
 			f := advise.Finding{
 				Title:  "number converted to a string only to build a larger one",
 				Claim:  fmt.Sprintf("%s.%s allocates a string that is copied at once", fn.Pkg().Name(), fn.Name()),
@@ -40,7 +43,7 @@ var numberText = &advise.Rule{
 				Callee: fn.FullName(), Risk: "none", Safe: true,
 			}
 			grade := report.Mechanical
-			if with.name == "hex.AppendEncode" && !ownBytes(p.Func, call.Args[0]) {
+			if strings.HasSuffix(with.name, ".AppendEncode") && !ownBytes(p.Func, call.Args[0]) {
 				grade = report.Ownership
 				f.Risk, f.Safe = fmt.Sprintf("%s must not be in the array that it is appended to", p.Src(call.Args[0])), false
 			}

@@ -70,6 +70,7 @@ func atEnd(w *bytes.Buffer, n int) {
 
 func hard() {
 	shouted(shout("a"), 5)
+	fmt.Println(string(renamed(nil, 5)))
 	fmt.Println(string(inPlace([]byte("abcd"))), lessPrecise(1.2345), string(summed(nil, "x")))
 	var w bytes.Buffer
 	w.WriteString("ab")
