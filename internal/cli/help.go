@@ -355,7 +355,7 @@ var meant = sync.OnceValue(func() map[string]string {
 		"memory": "mem", "leak": "holders", "leaks": "holders", "retained": "holders", "viewcore": "holders", "escape": "why-alloc", "escapes": "why-alloc",
 		"callees": "sandwich", "callgraph": "graph", "svg": "graph -o graph.svg", "png": "graph -o graph.png",
 		"ui": "web", "http": "web", "view": "web", "show": "web", "open": "web", "browser": "web",
-		"analyze": "advise", "analyse": "advise", "check": "advise", "lint": "advise", "optimize": "fix", "optimise": "fix", "verify": "prove",
+		"analyze": "advise", "check": "advise", "lint": "advise", "optimize": "fix", "verify": "prove",
 		"wrk": "load", "hey": "load", "stress": "load", "collect": "serve", "agent": "serve", "server": "serve", "annotate": "list",
 	}
 })

@@ -61,7 +61,8 @@ func (f *File) symbols() ([]Symbol, error) {
 	if err != nil {
 		return nil, err
 	}
-	order.Stable(syms, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	// The go command sorts by this function, too, so the first of several symbols at an address is the same.
+	slices.SortFunc(syms, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	return syms, nil
 }
 
