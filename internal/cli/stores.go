@@ -48,6 +48,8 @@ func readsNone(command string) (about, instead string, is bool) {
 		return "it shows all services", "hone top REF shows what costs most in one", true
 	case "shelf":
 		return "it lists recordings that were shared", "hone merge -o FILE.hone REF writes a file that hone push can share", true
+	case "targets":
+		return "it shows which processes the store fetches profiles from", "", true
 	case "time":
 		return "it runs a program", "", true
 	case "tour":

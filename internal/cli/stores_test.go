@@ -421,6 +421,7 @@ func TestStoreRefTokens(t *testing.T) {
 		}
 	}
 	s := serveStore(t, tokens)
+	t.Setenv("HONE_TOKEN", made["read"])
 	if code, out := s.hone("", "targets"); code != 0 || !strings.Contains(out, "the server asks no process for profiles\nnote: scrape_configs in the file of hone serve --config FILE name some") {
 		t.Errorf("without a configuration, the targets are: %d %s", code, out)
 	}
@@ -627,8 +628,8 @@ func TestServicesWithoutData(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.hone("", "push", "--service", "timeless", "--kind", "cpu", folded)
-	if _, out := s.hone("", "services", "--csv"); !regexp.MustCompile(`(?m)^,,,,,,1,.*,timeless$`).MatchString(out) {
-		t.Errorf("a profile of counts does not say how many cores or processes there are: %s", out)
+	if _, out := s.hone("", "services", "--csv"); !regexp.MustCompile(`(?m)^,,,,,1,1,.*,timeless$`).MatchString(out) {
+		t.Errorf("a profile of counts is of a process, and does not say how many cores that took: %s", out)
 	}
 	tokens, err := token.Open(filepath.Join(t.TempDir(), "tokens.json"))
 	if err != nil {
