@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/hone-perf/hone/internal/testrun"
 )
 
 func text(t *testing.T, name string) string {
@@ -83,7 +85,7 @@ func TestModeAndLinksStay(t *testing.T) {
 // TestLinksToNewFiles holds that a link stays where the file that it leads to is not there yet.
 func TestLinksToNewFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has links for few")
+		testrun.Unable(t, "on Windows, few users may make links")
 	}
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
