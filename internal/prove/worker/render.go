@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"hash/fnv"
@@ -10,7 +11,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -150,10 +150,10 @@ func hashOf(path, text string) uint64 {
 	return h
 }
 
-// text is all that was rendered, in full.
-func (r *rendering) text() string {
+// linesText is all that was rendered, in full.
+func linesText(lines []Line) string {
 	var b strings.Builder
-	for _, l := range r.lines {
+	for _, l := range lines {
 		b.WriteString(l.Path + "=" + l.Text + "\n")
 	}
 	return b.String()
@@ -389,7 +389,7 @@ func (r *rendering) list(path string, layer Layer, v reflect.Value, depth int) {
 			// The texts say where a value is that was seen before by a number, which goes by the order.
 			add(&r.order[max(layer, r.least)-LayerPanic], hashOf(path, strings.Join(texts, ", ")))
 		}
-		sort.Strings(texts)
+		slices.Sort(texts)
 		r.line(layer, path+InOrder, "["+strings.Join(texts, ", ")+"]")
 		return
 	}
@@ -406,25 +406,73 @@ func (r *rendering) apart(v reflect.Value, depth int) string {
 	if len(in.lines) == 1 && in.lines[0].Path == "" {
 		return in.lines[0].Text
 	}
-	return "{" + strings.ReplaceAll(strings.TrimSuffix(in.text(), "\n"), "\n", " ") + "}"
+	return "{" + strings.ReplaceAll(strings.TrimSuffix(linesText(in.lines), "\n"), "\n", " ") + "}"
 }
 
 func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) {
 	r.line(layer, path+" length", strconv.Itoa(v.Len()))
-	type entry struct {
-		key   string
-		value reflect.Value
-	}
 	entries := make([]entry, 0, v.Len())
 	for it := v.MapRange(); it.Next() && len(entries) < maxNodes; {
-		in := &rendering{run: r.run, full: true, nodes: maxNodes - keyNodes} // not numbered: the order of a map is nobody's business
-		in.value("", LayerResult, it.Key(), depth+1)
-		entries = append(entries, entry{keyText(in.lines), it.Value()})
+		entries = append(entries, entry{text: keyText(r.alone(it.Key(), depth)), key: it.Key(), value: it.Value()})
 	}
-	sort.SliceStable(entries, func(i, j int) bool { return entries[i].key < entries[j].key })
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.text, b.text) })
+	for i := 0; i < len(entries); {
+		n := i + 1
+		for n < len(entries) && entries[n].text == entries[i].text {
+			n++
+		}
+		if n > i+1 {
+			r.arrange(entries[i:n], depth)
+		}
+		i = n
+	}
 	for _, e := range entries {
-		r.value(path+"["+e.key+"]", layer, e.value, depth+1)
+		r.value(path+"["+e.text+"]", layer, e.value, depth+1)
 	}
+}
+
+// An entry is one of a map.
+type entry struct {
+	text       string // of the key
+	key, value reflect.Value
+	of         tied
+}
+
+// A tied tells entries apart whose keys have the same text.
+type tied struct {
+	key, value int // their numbers, of those that were seen before
+	text       string
+}
+
+// arrange orders entries whose keys have the same text, such as pointers to equal structs, by what else can be said of them: the order of the
+// map is another one each time.
+func (r *rendering) arrange(entries []entry, depth int) {
+	for i, e := range entries {
+		entries[i].of = tied{r.number(e.key), r.number(e.value), linesText(r.alone(e.value, depth))}
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.of.key, b.of.key), strings.Compare(a.of.text, b.of.text), cmp.Compare(a.of.value, b.of.value))
+	})
+}
+
+// alone renders a part of a map as if nothing had been seen before: which of its entries comes first is nobody's business.
+func (r *rendering) alone(v reflect.Value, depth int) []Line {
+	in := &rendering{run: r.run, full: true, nodes: maxNodes - keyNodes}
+	in.value("", LayerResult, v, depth+1)
+	return in.lines
+}
+
+// number returns that of a pointer that was rendered before, or -1.
+func (r *rendering) number(v reflect.Value) int {
+	for v.Kind() == reflect.Interface && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Map {
+		if n, ok := r.seen[v.UnsafePointer()]; ok {
+			return n
+		}
+	}
+	return -1
 }
 
 // keyText writes a key of a map in one line, much as Go does, but without brackets, which end the index in a path.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,7 +151,7 @@ func (r *rendering) err(path string, v reflect.Value) {
 			types = append(types, name)
 		}
 	}
-	sort.Strings(known)
+	slices.Sort(known)
 	if len(known) > 0 {
 		r.line(LayerResult, path+" is", strings.Join(known, ", "))
 	}

@@ -58,7 +58,7 @@ func (r *Run) argumentsText(in []reflect.Value, source bool) string {
 	for i, x := range in {
 		in := &rendering{run: r, full: true, source: source}
 		in.value(fmt.Sprintf("argument %d", i+1), LayerResult, x, 0)
-		text += in.text() + ";"
+		text += linesText(in.lines) + ";"
 	}
 	return text
 }

@@ -262,3 +262,41 @@ func TestKeyText(t *testing.T) {
 		}
 	}
 }
+
+// Which of two keys comes first that point to equal structs is chance, and says nothing of the function.
+func TestKeysThatLookAlike(t *testing.T) {
+	type node struct {
+		Name string
+		Next *node
+	}
+	type graph struct {
+		First *node
+		Marks map[*node]bool
+		Lists map[any][]int
+		Loops map[*node]*node
+	}
+	make := func() *graph {
+		a, b, c, d := &node{}, &node{}, &node{}, &node{Name: "d"}
+		return &graph{
+			First: a,
+			Marks: map[*node]bool{a: true, b: false, c: true, d: false},
+			Lists: map[any][]int{a: {1}, b: {2}, c: nil, d: {3}},
+			Loops: map[*node]*node{a: b, b: c, c: a},
+		}
+	}
+	want := ""
+	for range 200 {
+		got := linesText(seenOf(t, []any{make}, &Program{Steps: []Step{{}}}))
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("once it is\n%s\nand then\n%s", want, got)
+		}
+	}
+	for _, line := range []string{"result.Marks length=4\n", "=the same as number "} {
+		if !strings.Contains(want, line) {
+			t.Errorf("%q is missing of\n%s", line, want)
+		}
+	}
+}
