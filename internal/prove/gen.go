@@ -4,7 +4,6 @@ import (
 	"go/types"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/hone-perf/hone/internal/prove/worker"
 )
@@ -19,44 +18,11 @@ type gen struct {
 	sized bool                  // large numbers may be made
 	slow  map[int]int           // how often a function that came before took too long
 	nils  map[[2]int]bool       // arguments of entries that a version compares with nil
-	costs map[int]cost          // of functions that came before, in programs of few
-}
-
-// A cost is the least that programs with a function took, and how many batches of them that is of.
-type cost struct {
-	least   time.Duration
-	batches int
-}
-
-// A function that is called before or after the one under test is left out if programs with it were this slow this many times.
-const (
-	slowCost    = 20 * time.Millisecond
-	slowBatches = 3
-)
-
-// took notes how long each of a few programs about a target took, for what else they call.
-func (g *gen) took(t *target, list []*worker.Program, each time.Duration) {
-	if len(list) > firstBatch {
-		return
-	}
-	had := make(map[int]bool)
-	for _, p := range list {
-		for _, s := range p.Steps {
-			if s.Func == t.id || had[s.Func] {
-				continue
-			}
-			had[s.Func] = true
-			c := g.costs[s.Func]
-			if c.batches++; c.batches == 1 || each < c.least {
-				c.least = each
-			}
-			g.costs[s.Func] = c
-		}
-	}
+	costs costs
 }
 
 func newGen(s *surface, seed uint64) *gen {
-	g := &gen{surface: s, rng: rand.New(rand.NewPCG(seed, 0x686f6e65)), dict: newDictionary(s), calm: make(map[*target]bool), slow: make(map[int]int), costs: make(map[int]cost), nils: make(map[[2]int]bool)}
+	g := &gen{surface: s, rng: rand.New(rand.NewPCG(seed, 0x686f6e65)), dict: newDictionary(s), calm: make(map[*target]bool), slow: make(map[int]int), costs: make(costs), nils: make(map[[2]int]bool)}
 	g.seeds = findSeeds(s)
 	return g
 }
@@ -346,7 +312,7 @@ func (b *builder) quick(list []*entry) []*entry {
 	}
 	var out []*entry
 	for _, e := range list {
-		if c := b.costs[e.id]; b.slow[e.id] < 2 && (c.batches < slowBatches || c.least < slowCost) {
+		if b.slow[e.id] < 2 && b.costs.of(trait{e.id, -1, 0}) < slowCost {
 			out = append(out, e)
 		}
 	}

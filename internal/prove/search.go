@@ -297,9 +297,6 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	seen := f.both(ctx, list)
 	again := f.asLines(ctx, list, seen)
 	isUp := ctx.Err() != nil
-	if f.opt.Executions == 0 { // the same calls are to be made, however busy the machine
-		f.took(t, list, time.Since(began)/time.Duration(len(list)))
-	}
 	switch took := time.Since(began); {
 	case f.opt.Executions > 0: // then the same calls are to be made, however busy the machine
 		st.size = mostBatch
@@ -314,6 +311,9 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 	var veiled []veil
 	for i := range n {
 		old, now := seen[0][i], seen[1][i]
+		if f.opt.Executions == 0 && old.Status != worker.Invalid && now.Status != worker.Invalid { // the same calls are to be made, however busy the machine
+			f.costs.took(list[i], f.lasted(old, now))
+		}
 		if isUp && (old.Status == killed || now.Status == killed) {
 			break
 		}
@@ -426,23 +426,32 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 func (f *search) calls(t *target, st *state) (list []*worker.Program, seeds int) {
 	list = make([]*worker.Program, 0, st.size)
 	for range st.size {
-		switch {
-		case len(st.seeds) > 0:
+		if len(st.seeds) > 0 {
 			list = append(list, f.fromSeed(t, st.seeds[0]))
 			st.seeds = st.seeds[1:]
 			seeds++
-		case len(st.corpus) > 0 && f.chance(60):
-			// The newest half was the hardest to find.
-			i := len(st.corpus) - 1 - f.rng.IntN(len(st.corpus))
-			if f.chance(50) {
-				i = len(st.corpus) - 1 - f.rng.IntN(len(st.corpus)/2+1)
-			}
-			list = append(list, f.mutate(t, st.corpus[i]))
-		default:
-			list = append(list, f.program(t))
+			continue
 		}
+		p := f.made(t, st)
+		for i := 1; i < dearTries && f.tooDear(t, p); i++ {
+			p = f.made(t, st)
+		}
+		list = append(list, p)
 	}
 	return list, seeds
+}
+
+// made makes up a program, or changes one.
+func (f *search) made(t *target, st *state) *worker.Program {
+	if len(st.corpus) == 0 || !f.chance(60) {
+		return f.program(t)
+	}
+	// The newest half was the hardest to find.
+	i := len(st.corpus) - 1 - f.rng.IntN(len(st.corpus))
+	if f.chance(50) {
+		i = len(st.corpus) - 1 - f.rng.IntN(len(st.corpus)/2+1)
+	}
+	return f.mutate(t, st.corpus[i])
 }
 
 // both makes the calls in both workers.
@@ -468,6 +477,14 @@ func (f *search) bothWith(ctx context.Context, list []*worker.Program, how byte)
 	}
 	wg.Wait()
 	return seen
+}
+
+// lasted returns how long a program took in both workers.
+func (f *search) lasted(old, now *worker.Seen) time.Duration {
+	if old.Status != worker.Done || now.Status != worker.Done {
+		return f.limit()
+	}
+	return old.Took + now.Took
 }
 
 // endedBy notes that a worker got no further than this call.

@@ -63,6 +63,7 @@ type Config struct {
 // A Seen is what became of a program.
 type Seen struct {
 	Status byte
+	Took   time.Duration
 	Hashes []Hash  // in short; in full, only their sums
 	Cover  []Count // counters that are new
 	Lines  []Line  // in full
@@ -194,7 +195,8 @@ func (s *server) batch(b []byte) {
 		clear(s.table.Cover)
 		clear(s.table.Away)
 		var seen Seen
-		s.started.Store(time.Now().UnixNano())
+		began := time.Now()
+		s.started.Store(began.UnixNano())
 		seen.Status = s.table.run(&p, full, s.printed, func(r *rendering) {
 			if len(s.table.masks) > 0 { // then it matters which step it was
 				seen.Cover = s.cover(seen.Cover, r.step)
@@ -203,6 +205,7 @@ func (s *server) batch(b []byte) {
 			seen.Hashes = r.hashes(seen.Hashes)
 		})
 		s.started.Store(0)
+		seen.Took = time.Since(began)
 		seen.Cover = s.cover(seen.Cover, len(p.Steps))
 		if seen.Status == Invalid { // what it came to was not reached
 			for _, c := range seen.Cover {
@@ -353,6 +356,7 @@ func WriteFrame(w io.Writer, b []byte) error {
 
 func (s *Seen) append(b []byte) []byte {
 	b = append(b, s.Status)
+	b = binary.AppendUvarint(b, uint64(s.Took))
 	b = binary.AppendUvarint(b, uint64(len(s.Hashes)))
 	for _, h := range s.Hashes {
 		b = binary.AppendUvarint(b, uint64(h.Step))
@@ -379,7 +383,7 @@ func (s *Seen) append(b []byte) []byte {
 // DecodeSeen reads what a worker says about a program.
 func DecodeSeen(b []byte) (*Seen, error) {
 	d := decoder{b: b}
-	s := &Seen{Status: d.byte()}
+	s := &Seen{Status: d.byte(), Took: time.Duration(d.uint())}
 	for range d.count() {
 		h := Hash{Step: int(d.uint()), Layer: Layer(d.byte())}
 		if len(d.b) < 8 {

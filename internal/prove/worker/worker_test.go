@@ -30,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzDecodeSeen(f *testing.F) {
-	s := Seen{Status: Late, Hashes: []Hash{{Step: 1, Layer: LayerError, Sum: 7, All: 8, Order: 1 << 60}}, Cover: []Count{{1, 9}}, Lines: []Line{{1, LayerPanic, "outcome", "panics"}}}
+	s := Seen{Status: Late, Took: time.Second, Hashes: []Hash{{Step: 1, Layer: LayerError, Sum: 7, All: 8, Order: 1 << 60}}, Cover: []Count{{1, 9}}, Lines: []Line{{1, LayerPanic, "outcome", "panics"}}}
 	f.Add(s.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := DecodeSeen(b)
