@@ -85,15 +85,19 @@ type rendering struct {
 	order [layers]uint64 // of lists whose order is masked, in order
 	seen  map[unsafe.Pointer]int
 	nodes int
+	key   bool // it is of a key of a map, or of a value beside it
 
 	source bool // what is rendered tells a place in the source
 }
 
 const (
 	maxNodes  = 20_000
-	keyNodes  = 100 // of a key of a map: where it is a pointer into a graph, each of many keys would be all of that
 	maxText   = 64 << 10
 	maxLevels = 24
+
+	// Of a key of a map: where it is a pointer into a graph, each of many keys would be all of that. Keys of maps in it share what is left.
+	keyNodes   = 100
+	leastNodes = 4
 )
 
 func (r *rendering) line(layer Layer, path, text string) {
@@ -412,8 +416,12 @@ func (r *rendering) apart(v reflect.Value, depth int) string {
 func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) {
 	r.line(layer, path+" length", strconv.Itoa(v.Len()))
 	entries := make([]entry, 0, v.Len())
+	room := keyNodes
+	if r.key {
+		room = max((maxNodes-r.nodes)/max(v.Len(), 1), leastNodes)
+	}
 	for it := v.MapRange(); it.Next() && len(entries) < maxNodes; {
-		entries = append(entries, entry{text: keyText(r.alone(it.Key(), depth)), key: it.Key(), value: it.Value()})
+		entries = append(entries, entry{text: keyText(r.alone(it.Key(), depth, room)), key: it.Key(), value: it.Value()})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.text, b.text) })
 	for i := 0; i < len(entries); {
@@ -422,7 +430,7 @@ func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) 
 			n++
 		}
 		if n > i+1 {
-			r.arrange(entries[i:n], depth)
+			r.arrange(entries[i:n], depth, room)
 		}
 		i = n
 	}
@@ -446,9 +454,9 @@ type tied struct {
 
 // arrange orders entries whose keys have the same text, such as pointers to equal structs, by what else can be said of them: the order of the
 // map is another one each time.
-func (r *rendering) arrange(entries []entry, depth int) {
+func (r *rendering) arrange(entries []entry, depth, room int) {
 	for i, e := range entries {
-		entries[i].of = tied{r.number(e.key), r.number(e.value), linesText(r.alone(e.value, depth))}
+		entries[i].of = tied{r.number(e.key), r.number(e.value), linesText(r.alone(e.value, depth, room))}
 	}
 	slices.SortFunc(entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.of.key, b.of.key), strings.Compare(a.of.text, b.of.text), cmp.Compare(a.of.value, b.of.value))
@@ -456,9 +464,12 @@ func (r *rendering) arrange(entries []entry, depth int) {
 }
 
 // alone renders a part of a map as if nothing had been seen before: which of its entries comes first is nobody's business.
-func (r *rendering) alone(v reflect.Value, depth int) []Line {
-	in := &rendering{run: r.run, full: true, nodes: maxNodes - keyNodes}
+func (r *rendering) alone(v reflect.Value, depth, room int) []Line {
+	in := &rendering{run: r.run, full: true, key: true, nodes: maxNodes - room}
 	in.value("", LayerResult, v, depth+1)
+	if r.key { // each key has the same room, whatever those before it took: so much is left for what comes after all of them
+		r.nodes += in.nodes - (maxNodes - room)
+	}
 	return in.lines
 }
 
