@@ -27,7 +27,7 @@ type cost struct {
 type costs map[trait]cost
 
 const (
-	costKnown  = 3                     // so many programs say what a trait costs
+	costKnown  = 2                     // so many programs say what a trait costs
 	slowCost   = 20 * time.Millisecond // a function that takes so long is not called before or after the one under test
 	leastDear  = 2 * time.Millisecond  // what takes less is never too long
 	dearTries  = 5                     // how many programs are made for one that is not
@@ -45,12 +45,14 @@ func (c costs) took(p *worker.Program, took time.Duration) {
 	}
 }
 
-// of returns what a trait costs at least, or 0 if that is not known.
-func (c costs) of(t trait) time.Duration {
-	if is := c[t]; is.n >= costKnown {
-		return is.least
+// of returns what a trait costs at least, or 0 if that is not known. What is larger costs no less.
+func (c costs) of(t trait) (least time.Duration) {
+	for ; t.size >= 0; t.size-- {
+		if is := c[t]; is.n >= costKnown {
+			least = max(least, is.least)
+		}
 	}
-	return 0
+	return least
 }
 
 // most returns the largest cost of the arguments of a program.

@@ -322,7 +322,7 @@ func (f *search) batch(ctx context.Context, t *target, st *state) error {
 			f.dirty = f.dirty || old.Status != now.Status
 			continue
 		}
-		if old.Status == now.Status && old.Status != worker.Done {
+		if old.Status == now.Status && old.Status != worker.Done || beyond(old) && beyond(now) {
 			st.invalid++ // neither answered: there is nothing to compare
 			continue
 		}
@@ -486,6 +486,9 @@ func (f *search) lasted(old, now *worker.Seen) time.Duration {
 	}
 	return old.Took + now.Took
 }
+
+// beyond reports whether a program took more than a worker gives it, of one thing or the other.
+func beyond(s *worker.Seen) bool { return s.Status == worker.Late || s.Status == worker.Large }
 
 // endedBy notes that a worker got no further than this call.
 func (f *search) endedBy(t *target, st *state, p *worker.Program) {
