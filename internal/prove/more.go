@@ -6,19 +6,30 @@ import (
 	"time"
 )
 
-// What more time could settle: a function that was called too few times, and a difference that there was no time to confirm. A run that may take
-// more time for that, with Options.More, takes as much of it as that needs.
+// What more time could settle: a function that was called too few times, or reached only in part, and a difference that there was no time to
+// confirm. A run that may take more time for that, with Options.More, takes as much of it as that needs.
 
-// moreAtOnce is the time after which it is asked what is still missing.
-const moreAtOnce = 3 * time.Second
+const (
+	moreAtOnce = 3 * time.Second // after which it is asked what is still missing
+	mostIdle   = 2               // how often that brings nothing new of what is reached only in part, until it is left at that
+)
 
-// settleWithMore makes more calls of what was called too few times, and looks once more into differences that were left open.
+// settleWithMore makes more calls of what was called too few times or reached only in part, and looks once more into differences that were
+// left open.
 func (r *run) settleWithMore(ctx context.Context, f *search) error {
 	if f.opt.Executions > 0 || r.opt.More <= 0 || f.called != nil {
 		return nil
 	}
+	idle, missed := 0, 0
 	for began := time.Now(); time.Since(began) < r.opt.More && !f.grave(); {
-		f.only = r.wanting(f)
+		far := r.reach(f.surface, f)
+		switch now := missing(f.targets, far); {
+		case now == missed:
+			idle++
+		default:
+			idle, missed = 0, now
+		}
+		f.only = r.wanting(f, far, idle < mostIdle)
 		if len(f.only) == 0 && len(f.open) == 0 {
 			break
 		}
@@ -40,20 +51,33 @@ func (r *run) settleWithMore(ctx context.Context, f *search) error {
 	return nil
 }
 
-// wanting returns the targets that are called for functions that changed and were called too few times so far.
-func (r *run) wanting(f *search) map[*target]bool {
+// missing returns how much of the functions that changed was not reached.
+func missing(targets []*target, far map[string]reach) (n int) {
+	for _, t := range targets {
+		if t.distance == 0 && !t.gone {
+			n += far[t.key].missed + len(far[t.key].always)
+		}
+	}
+	return n
+}
+
+// wanting returns the targets that are called for functions that changed, and were called too few times so far, or, if all is to be reached,
+// were reached only in part.
+func (r *run) wanting(f *search, far map[string]reach, all bool) map[*target]bool {
 	out := make(map[*target]bool)
-	far := r.reach(f.surface, f)
 	wants := func(t *target) bool { return t.entry != nil && f.states[t] != nil && !f.states[t].done }
 	for _, t := range f.targets {
 		if t.distance > 0 || t.gone || far[t.key].reached == 0 {
 			continue
 		}
+		inPart := all && far[t.key].missed+len(far[t.key].always) > 0
 		if t.entry != nil {
-			if st := f.states[t]; st != nil && wants(t) && st.compared() < f.needs(t.entry, t.key, far) {
+			if st := f.states[t]; st != nil && wants(t) && (inPart || st.compared() < f.needs(t.entry, t.key, far)) {
 				out[t] = true
 			}
-			continue
+			if !inPart {
+				continue
+			}
 		}
 		had, needs := 0, 0
 		var users []*target
@@ -63,7 +87,7 @@ func (r *run) wanting(f *search) map[*target]bool {
 			}
 		}
 		for _, user := range users {
-			out[user] = out[user] || had < needs && wants(user)
+			out[user] = out[user] || (inPart || had < needs) && wants(user)
 		}
 	}
 	for t, is := range out {
