@@ -418,7 +418,7 @@ func (r *rendering) mapOf(path string, layer Layer, v reflect.Value, depth int) 
 	entries := make([]entry, 0, v.Len())
 	room := keyNodes
 	if r.key {
-		room = max((maxNodes-r.nodes)/max(v.Len(), 1), leastNodes)
+		room = max((maxNodes-r.nodes)/max(2*v.Len(), 1), leastNodes) // the other half is for what the map has at these keys
 	}
 	for it := v.MapRange(); it.Next() && len(entries) < maxNodes; {
 		entries = append(entries, entry{text: keyText(r.alone(it.Key(), depth, room)), key: it.Key(), value: it.Value()})
@@ -468,7 +468,7 @@ func (r *rendering) alone(v reflect.Value, depth, room int) []Line {
 	in := &rendering{run: r.run, full: true, key: true, nodes: maxNodes - room}
 	in.value("", LayerResult, v, depth+1)
 	if r.key { // each key has the same room, whatever those before it took: so much is left for what comes after all of them
-		r.nodes += in.nodes - (maxNodes - room)
+		r.nodes += min(in.nodes-(maxNodes-room), room)
 	}
 	return in.lines
 }

@@ -52,8 +52,10 @@ func (r *rendering) whole(path string, v reflect.Value) {
 
 func isPlain(t reflect.Type, depth int) bool {
 	switch t.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map:
+	case reflect.Slice, reflect.Array:
 		return depth < 4 && isPlain(t.Elem(), depth+1)
+	case reflect.Map:
+		return depth < 4 && isPlain(t.Key(), depth+1) && isPlain(t.Elem(), depth+1)
 	case reflect.Struct:
 		for i := 0; i < t.NumField(); i++ {
 			if !t.Field(i).IsExported() || !isPlain(t.Field(i).Type, depth+1) {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -297,6 +298,35 @@ func TestKeysThatLookAlike(t *testing.T) {
 	for _, line := range []string{"result.Marks length=4\n", "=the same as number "} {
 		if !strings.Contains(want, line) {
 			t.Errorf("%q is missing of\n%s", line, want)
+		}
+	}
+}
+
+// A key that leads to maps with such keys is cut off, and not each of those as late as it is.
+func TestKeysInKeys(t *testing.T) {
+	type node struct {
+		Name string
+		Next map[*node]bool
+	}
+	var tree func(depth int) *node
+	tree = func(depth int) *node {
+		n := &node{Name: fmt.Sprint(depth), Next: make(map[*node]bool)}
+		for range min(6, 6*depth) {
+			n.Next[tree(depth-1)] = depth%2 == 0
+		}
+		return n
+	}
+	want := ""
+	for range 20 {
+		got := linesText(seenOf(t, []any{func() map[*node]bool { return map[*node]bool{tree(5): true} }}, &Program{Steps: []Step{{}}}))
+		if len(got) > 200_000 {
+			t.Fatalf("it takes %d bytes", len(got))
+		}
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("it is another one each time\n%s\n%s", want, got)
 		}
 	}
 }
