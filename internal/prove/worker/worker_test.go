@@ -317,7 +317,7 @@ func TestKeysInKeys(t *testing.T) {
 		return n
 	}
 	want := ""
-	for range 20 {
+	for range 5 {
 		got := linesText(seenOf(t, []any{func() map[*node]bool { return map[*node]bool{tree(5): true} }}, &Program{Steps: []Step{{}}}))
 		if len(got) > 200_000 {
 			t.Fatalf("it takes %d bytes", len(got))
