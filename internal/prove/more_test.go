@@ -35,3 +35,56 @@ func TestOpenCallIsKept(t *testing.T) {
 		t.Errorf("open are %q, %v", f.open, f.openCalls)
 	}
 }
+
+// Sets of pointers to equal structs are compared whatever their order is, and graphs that take long to build leave time for others.
+func TestGraphsAreProven(t *testing.T) {
+	testrun.Live(t, "builds and calls a pair of versions")
+	const old = `package graph
+
+type Block struct {
+	Name string
+	Next []*Block
+}
+
+type Graph struct{ blocks []*Block }
+
+// New makes a graph of so many rings, of a hundred blocks each.
+func New(rings int) *Graph {
+	g := new(Graph)
+	for range rings {
+		var last *Block
+		for range 100 {
+			b := new(Block)
+			if g.blocks = append(g.blocks, b); last != nil {
+				last.Next = append(last.Next, b)
+			}
+			last = b
+		}
+		last.Next = append(last.Next, g.blocks[len(g.blocks)-100])
+	}
+	return g
+}
+
+func (g *Graph) Add(name string) { g.blocks = append(g.blocks, &Block{Name: name}) }
+
+// Ends returns the blocks that lead nowhere, and whether another one is before each.
+func Ends(g *Graph) map[*Block]bool {
+	out := make(map[*Block]bool)
+	for _, b := range g.blocks {
+		if len(b.Next) == 0 {
+			out[b] = len(out) > 0
+		}
+	}
+	return out
+}
+`
+	dir := t.TempDir()
+	for v, text := range map[string]string{"old": old, "new": strings.Replace(old, "out := make(map[*Block]bool)", "out := make(map[*Block]bool, len(g.blocks)/4)", 1)} {
+		write(t, dir+"/"+v+"/go.mod", []byte("module example.com/graph\n\ngo 1.26\n"))
+		write(t, dir+"/"+v+"/graph.go", []byte(text))
+	}
+	p := proveIn(t, dir, "old", "new", Options{NoTests: true, Time: time.Second, More: 5 * time.Minute})
+	if p.Verdict != report.Proven {
+		t.Errorf("it is %s: %q", p.Verdict, p.Reasons)
+	}
+}
