@@ -66,9 +66,16 @@ func atomicWord(p *advise.Pass, m types.Object) []report.Fix {
 		return p.No(missing.GuardedField, mu.Name())
 	}
 	for _, v := range []*types.Var{a.field, mu} {
-		if p.Pkg.NamedElsewhere("."+v.Name()) || p.Pkg.NamedElsewhere(v.Name()+":") {
+		if p.Pkg.SelectedElsewhere(v.Name()) {
 			return p.No(missing.StatesElsewhere, v.Name())
 		}
+	}
+	whole := structOf(p.Func, a.field)
+	if name := whole.usedElsewhere(); name != "" {
+		return p.No(missing.StatesElsewhere, name)
+	}
+	if why := whole.seen(); why.Fact != "" {
+		return p.Because(why)
 	}
 	if why := a.declaration(); why.Fact != "" {
 		return p.Because(why)
@@ -79,7 +86,14 @@ func atomicWord(p *advise.Pass, m types.Object) []report.Fix {
 		}
 	}
 	p.Need("sync/atomic")
-	return p.Fix(report.Mechanical, "make it atomic", a.edits...)
+	if !whole.leaves() {
+		return p.Fix(report.Mechanical, "make it atomic", a.edits...)
+	}
+	fixes := p.Fix(report.Ownership, "make it atomic", a.edits...)
+	for i := range fixes {
+		fixes[i].Risk = "other packages that show or compare all of the struct, with %+v for example, see an atomic type"
+	}
+	return fixes
 }
 
 // function changes the regions of a function that the mutex guards.

@@ -36,6 +36,7 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.SeveralFiles:   "the patch would change several files",
 		missing.AnotherFile:    "%s is in another file",
 		missing.OlderGo:        "go.mod is for a Go before 1.%s, which introduced %s",
+		missing.BeforeVariable: "%s may be called while variables of the package get their values, and the new variable may not have its value then",
 
 		missing.ConstantFormat:     "the format %s is not a constant",
 		missing.ConstantSeparator:  "%s, which comes between the parts, is not a constant",
@@ -215,6 +216,8 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.Longest:             "the package calls Longest, which changes the Regexp for all users",
 		missing.ParseErrorUsed:      "the error of Parse is used, but a package variable would lose it",
 		missing.TemplateMayChange:   "the template has uses other than Execute, so it may change",
+		missing.TemplateEndsProgram: "the template does not parse, so the program would panic at start",
+		missing.TemplateMadeBy:      "the template is made by %s, and hone does not know whether that panics",
 		missing.AddKeeps:            "Add keeps existing values, so the slice differs",
 		missing.OtherNumbers:        "the same seed would give other numbers",
 		missing.ExactTimes:          "the code does not show how precise the times have to be",
@@ -276,6 +279,10 @@ var missingFacts = sync.OnceValue(func() map[missing.Fact]string {
 		missing.NoWord:            "%s is not an unexported number or bool",
 		missing.NoAtomicType:      "package sync/atomic has no type for %s",
 		missing.StructInOrder:     "line %s makes a struct without field names",
+		missing.StructShown:       "line %s hands on the struct of %s as an interface, so other code may show all of it, and would show an atomic type",
+		missing.StructCopied:      "line %s copies the struct of %s, and an atomic type must not be copied",
+		missing.StructCompared:    "line %s compares structs with the field %s",
+		missing.StructMeasured:    "line %s depends on the size of the struct of %s, or looks at its bytes",
 		missing.NotDeclaredAlone:  "%s and %s do not have their own declarations in this file",
 
 		missing.JobsDepend:         "making the jobs may depend on when they are received",

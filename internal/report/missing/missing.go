@@ -22,6 +22,7 @@ const (
 	SeveralFiles   Fact = "several-files"
 	AnotherFile    Fact = "another-file"
 	OlderGo        Fact = "older-go"
+	BeforeVariable Fact = "before-variable"
 )
 
 // What is not a constant, or not the same each time.
@@ -224,6 +225,8 @@ const (
 	Longest             Fact = "longest"
 	ParseErrorUsed      Fact = "parse-error-used"
 	TemplateMayChange   Fact = "template-may-change"
+	TemplateEndsProgram Fact = "template-ends-program"
+	TemplateMadeBy      Fact = "template-made-by"
 	AddKeeps            Fact = "add-keeps"
 	OtherNumbers        Fact = "other-numbers"
 	ExactTimes          Fact = "exact-times"
@@ -298,6 +301,10 @@ const (
 	NoWord            Fact = "no-word"
 	NoAtomicType      Fact = "no-atomic-type"
 	StructInOrder     Fact = "struct-in-order"
+	StructShown       Fact = "struct-shown"
+	StructCopied      Fact = "struct-copied"
+	StructCompared    Fact = "struct-compared"
+	StructMeasured    Fact = "struct-measured"
 	NotDeclaredAlone  Fact = "not-declared-alone"
 )
 

@@ -1,17 +1,12 @@
 package code
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/hone-perf/hone/internal/gocmd"
 )
 
 // NewName returns a name for a variable of the package that nothing in it has, nor in its tests and files for other systems.
@@ -24,7 +19,7 @@ func (f *Func) NewName(base string) string {
 		if i > 1 {
 			name += strconv.Itoa(i)
 		}
-		if f.Pkg.Types.Scope().Lookup(name) == nil && types.Universe.Lookup(name) == nil && !f.Pkg.names[name] && !f.Mentions(name) && !f.Pkg.others(name) {
+		if f.Pkg.Types.Scope().Lookup(name) == nil && types.Universe.Lookup(name) == nil && !f.Pkg.names[name] && !f.Mentions(name) && !f.Pkg.NamedElsewhere(name) {
 			if f.Pkg.names == nil {
 				f.Pkg.names = make(map[string]bool)
 			}
@@ -106,37 +101,14 @@ func (fn *Func) Mentions(name string) bool {
 			return true
 		}
 	}
-	return fn.Pkg.others(name)
-}
-
-// NamedElsewhere reports whether files of the folder that were not loaded may name something of the package: tests, and those for other systems.
-func (u *Package) NamedElsewhere(name string) bool { return u.others(name) }
-
-// others reports whether a name is in any of the files of the folder that were not loaded: tests, and those for other systems.
-func (u *Package) others(name string) bool {
-	if u.rest == nil {
-		u.rest = []byte{}
-		for _, f := range u.Files {
-			all, err := gocmd.Files(filepath.Dir(f.Path), "*.go")
-			if err != nil {
-				break
-			}
-			for _, one := range all {
-				if text, err := os.ReadFile(one); err == nil && u.Files[one] == nil {
-					u.rest = append(u.rest, text...)
-				}
-			}
-			break
-		}
-	}
-	return bytes.Contains(u.rest, []byte(name))
+	return fn.Pkg.NamedElsewhere(name)
 }
 
 // PackageName returns a name for a variable of the package that takes the place of one of the function: its own, where nothing else in the package
 // has that.
 func (f *Func) PackageName(v *types.Var) string {
 	name := v.Name()
-	if f.Pkg.Types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil || f.Pkg.names[name] || f.Pkg.others(name) {
+	if f.Pkg.Types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil || f.Pkg.names[name] || f.Pkg.NamedElsewhere(name) {
 		return f.NewName(name)
 	}
 	for _, file := range f.Pkg.Files {

@@ -21,7 +21,7 @@ type Package struct {
 	Files   map[string]*File                  // by name on disk
 	NoFix   missing.Reason                    // why nothing in it can be patched
 	GoMinor int                               // 26 for go 1.26; 0 when it is not known
-	rest    []byte                            // texts of files in its folder that were not loaded; read when it is asked for
+	rest    *rest                             // what is in files of its folder that were not loaded; read when it is asked for
 	names   map[string]bool                   // that fixes gave to new variables of the package
 	locals  map[*ast.FuncDecl]map[string]bool // that fixes gave to new variables of functions
 	parents map[ast.Node]ast.Node

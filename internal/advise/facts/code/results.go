@@ -13,7 +13,7 @@ import (
 // the method as a value. Nothing is known of types there: a result that is given to a variable of some name is taken to be called where any variable
 // of that name is, and any result that is kept elsewhere.
 func (u *Package) ResultCalledElsewhere(method string) bool {
-	if !u.others(method) {
+	if !u.NamedElsewhere(method) {
 		return false
 	}
 	for _, f := range u.Files {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unsafe"
 )
 
 type tally struct {
@@ -205,6 +206,7 @@ func (m *measured) add() {
 
 func main() {
 	new(measured).add()
+	whole()
 	x := &index{pages: map[string]int{"p:b": 1}}
 	fmt.Println(x.find([]byte("b")), x.count(7, 10), x.count(7, 99), x.pages["calls"])
 	cached := &pages{made: map[string]string{}}
@@ -274,4 +276,159 @@ func (x *index) count(n int64, base int) (pages int) {
 	defer x.mu.Unlock()
 	x.pages["calls"]++
 	return x.pages["n:"+strconv.FormatInt(n, base)]
+}
+
+// Who shows, compares, copies or measures all of a struct sees the type of its field.
+type printed struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *printed) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+func (x *printed) text() string { return fmt.Sprintf("%+v", x) }
+
+type listed struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *listed) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+type lists struct {
+	all map[string][]*listed
+}
+
+func (l lists) text() string { return fmt.Sprint(l) }
+
+type stored struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *stored) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+type store interface {
+	inc()
+	path() string
+}
+
+func (x *stored) path() string { return "" }
+
+func newStore() store { return &stored{} }
+
+type equal struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *equal) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+func (x *equal) is(y *equal) bool { return *x == *y }
+
+type taken struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *taken) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+func (x *taken) out() taken { return *x }
+
+type sizedUp struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *sizedUp) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+const sizeOfSizedUp = unsafe.Sizeof(sizedUp{})
+
+type lentOut struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *lentOut) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+func shownAs[T any](x T) string { return fmt.Sprintf("%+v", x) }
+
+type hidden struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (x *hidden) inc() {
+	x.mu.Lock() // cost: [delay] sync.(*Mutex).Lock; want
+	x.n++
+	x.mu.Unlock()
+}
+
+// It is only handed on as what it is, and as one of its methods.
+func incremented(x interface{ inc() }, list []*hidden) int {
+	x.inc()
+	list = append(list, list[0])
+	return list[1].get()
+}
+
+func (x *hidden) get() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.n
+}
+
+func whole() {
+	var pr printed
+	pr.inc()
+	fmt.Println(pr.text() != "")
+	ls := new(listed)
+	ls.inc()
+	fmt.Println(lists{map[string][]*listed{}}.text())
+	st := newStore()
+	st.inc()
+	fmt.Printf("%+v\n", st)
+	eq := new(equal)
+	eq.inc()
+	fmt.Println(eq.is(new(equal)))
+	tk := new(taken)
+	tk.inc()
+	tk2 := tk.out()
+	fmt.Println(tk2.n)
+	su := new(sizedUp)
+	su.inc()
+	fmt.Println(sizeOfSizedUp > 0)
+	lo := new(lentOut)
+	lo.inc()
+	fmt.Println(shownAs(lo) != "")
+	hi := new(hidden)
+	hi.inc()
+	fmt.Println(incremented(hi, []*hidden{hi}))
 }

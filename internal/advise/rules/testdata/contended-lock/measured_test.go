@@ -8,3 +8,12 @@ func TestMeasured(t *testing.T) {
 		t.Error(m.measuredTotal)
 	}
 }
+
+// Names that begin as those of fields do are others.
+type muted struct{ name, mutable string }
+
+func TestNames(t *testing.T) {
+	m := muted{name: t.Name(), mutable: "n"}
+	n := len(m.name) + len(m.mutable)
+	t.Log(n)
+}
