@@ -37,6 +37,9 @@ func (p *Pass) Fix(grade report.Grade, title string, edits ...edit.Edit) []repor
 		}
 		return nil
 	}
+	if !p.Rule.Early && p.tooEarly(text, edits) {
+		return p.No(missing.BeforeVariable, p.Decl.Name.Name)
+	}
 	if err := p.compiles(p.File, text); err != nil {
 		p.No(missing.DoesNotCompile)
 		if p.debug != nil {

@@ -23,6 +23,7 @@ type Rule struct {
 	Last    bool         // it looks at functions, and is ranked, when all others have had their say
 	Story   bool         // the compiler is asked why what it finds is on the heap, even far down the list
 	Hoists  bool         // its patches leave nothing on the line that costs anything, so no other finding need make that faster
+	Early   bool         // its patches also hold while variables of the package have no values yet
 	PerCall bool         // it is about what is done anew for each call, so it has nothing to say where code runs once
 
 	// Find looks at a function that costs something, and reports what it finds in it.

@@ -46,10 +46,6 @@ var constantCall = &advise.Rule{
 				f.Advice = "compute it once, in a variable of the package"
 				f.Risk, f.Safe = "none, but that it is computed when the program starts", true
 				grade := report.Mechanical
-				if askedAtStart(p.Func) {
-					grade = report.Ownership
-					f.Risk, f.Safe = "what computes other variables of the package when the program starts may call the method before", false
-				}
 				if !surelyReturns(p.Func, call) {
 					grade = report.Ownership
 					f.Risk, f.Safe = "it is computed when the program starts, which it does not where this panics; and it stays in memory, however large it is", false
@@ -61,13 +57,8 @@ var constantCall = &advise.Rule{
 				f.Claim = fmt.Sprintf("%s takes nothing, and makes new memory with the same content each time, which %s only reads", fn.Name(), p.Callable(call))
 				f.Advice = "keep one in a variable of the package"
 				f.Risk = "who changes it later changes it for all"
-				grade := report.Mechanical
-				if askedAtStart(p.Func) {
-					grade = report.Ownership
-					f.Risk += "; and what computes other variables of the package when the program starts may call the method before"
-				}
 				if p.Worth(c) {
-					f.Fixes = p.Fix(grade, "make it once", edit.Hoisted(p.Func, call, constantName(p, call, fn))...)
+					f.Fixes = p.Fix(report.Mechanical, "make it once", edit.Hoisted(p.Func, call, constantName(p, call, fn))...)
 				}
 			default:
 				return
@@ -151,48 +142,6 @@ func valueOf(f *code.Func, e ast.Expr) constant.Value {
 		return v
 	}
 	return constant.MakeUnknown()
-}
-
-// askedAtStart reports whether a function is a method that may be called, as one of an interface, while variables of the package are given their values:
-// those that the compiler does not see to depend on it may come first.
-func askedAtStart(f *code.Func) bool {
-	if f.Decl.Recv == nil {
-		return false
-	}
-	seen := map[*types.Func]bool{}
-	var asks func(n ast.Node) bool
-	asks = func(n ast.Node) (found bool) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || found || f.Info().Types[call.Fun].IsType() || f.Info().Types[call.Fun].IsBuiltin() {
-				return !found
-			}
-			fn := f.Callee(call)
-			switch {
-			case fn == nil || fn.Signature().Recv() != nil && types.IsInterface(fn.Signature().Recv().Type()):
-				found = true
-			case fn.Pkg() == f.Pkg.Types:
-				if decl, _ := f.DeclOf(fn); !seen[fn] && decl != nil && decl.Body != nil {
-					seen[fn] = true
-					found = asks(decl.Body)
-				}
-			default:
-				found = slices.ContainsFunc(call.Args, func(a ast.Expr) bool { // which has methods that may be called
-					return f.TypeOf(a) != nil && types.NewMethodSet(f.TypeOf(a)).Len() > 0
-				})
-			}
-			return !found
-		})
-		return found
-	}
-	for _, file := range f.Pkg.Files {
-		for _, d := range file.AST.Decls {
-			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR && asks(g) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // madeOfConstants reports whether a function of the module takes nothing and returns a literal of constants, in new memory.

@@ -56,12 +56,7 @@ var literalPerCall = &advise.Rule{
 			case v == nil && !owner.ReadOnly(p.Func, lit):
 				return // which may be there to be kept
 			case p.Worth(c):
-				grade := report.Mechanical
-				if what == "map" && askedAtStart(p.Func) { // which is made by code
-					grade = report.Ownership
-					f.Risk, f.Safe = "what computes other variables of the package when the program starts may call the method before", false
-				}
-				f.Fixes = p.Fix(grade, "make it once", edit.Hoisted(p.Func, lit, literalName(p, lit, v))...)
+				f.Fixes = p.Fix(report.Mechanical, "make it once", edit.Hoisted(p.Func, lit, literalName(p, lit, v))...)
 			}
 			if f.Fixes != nil || !p.Told(p.Line(lit.Pos()), p.Line(lit.End())) {
 				p.Report(lit, c, f)

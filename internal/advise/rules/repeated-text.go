@@ -14,7 +14,7 @@ import (
 )
 
 var repeatedText = &advise.Rule{
-	Name: "repeated-text", Rank: 10, PerCall: true,
+	Name: "repeated-text", Early: true, Rank: 10, PerCall: true,
 	Doc: "strings.Repeat builds a string of the same text for each call",
 
 	NoFix: missing.DoesNotApply,

@@ -181,7 +181,7 @@ func (s shown) String() string {
 }
 
 func main() {
-	fmt.Println(len(early) > 0)
+	fmt.Println(len(early) > 0, ruledEarly, needed)
 	if len(title) > 1000 {
 		fails()
 	}
@@ -210,4 +210,22 @@ func negative() string {
 func letter() string {
 	const a, b = 'a', 'a' + 1
 	return strings.Repeat(string(a)+string(b), 3) // cost: strings.Repeat; want
+}
+
+// What a method calls may be called as early as the method is.
+type ruled struct{}
+
+var ruledEarly = fmt.Sprintln(&ruled{})
+
+func (*ruled) Error() string { return rule() }
+
+func rule() string {
+	return strings.Repeat("-", 5) // cost: strings.Repeat; want
+}
+
+// A variable that needs a function by its name comes behind what the function needs.
+var needed = fmt.Sprintln(frame())
+
+func frame() string {
+	return strings.Repeat("#", 5) // cost: strings.Repeat; want
 }

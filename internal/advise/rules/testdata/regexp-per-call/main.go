@@ -102,6 +102,7 @@ func isNumberToo(s string) bool {
 
 func main() {
 	hard()
+	fmt.Println(shownEarly, seenEarly)
 	fmt.Println(isNumber("a"), isNumber("1"), isNumberToo("a"), isNumberToo("1"), pattern)
 	for _, s := range []string{"", "aa", "b", "xcx", "d", "once", "cold", "no", "used"} {
 		fmt.Println(no(s))
@@ -133,4 +134,22 @@ func changed(s string) bool {
 		spaces = once
 	}
 	return spaces.MatchString(s)
+}
+
+// A code is shown before a variable behind it would have its value.
+type code string
+
+var shownEarly = fmt.Sprint(struct{ c error }{code("a1b2")}.c, map[string]any{"k": code("c3")})
+
+func (c code) Error() string { return letters(string(c)) }
+
+func letters(s string) string {
+	return regexp.MustCompile(`[0-9]`).ReplaceAllString(s, "") // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+}
+
+// What the compiler sees to be needed comes first.
+var seenEarly = digits("a1b2")
+
+func digits(s string) string {
+	return regexp.MustCompile(`[a-z]`).ReplaceAllString(s, "") // cost: regexp.MustCompile regexp.Compile regexp.compile; want
 }
