@@ -175,3 +175,43 @@ func main() {
 		})
 	}
 }
+
+// What an older Go does not parse would end a program that it builds when that starts, and not when it gets there.
+func TestTextsForOlderGo(t *testing.T) {
+	const src = `package main
+
+import (
+	"os"
+	"regexp"
+	"text/template"
+)
+
+func named(s string) bool {
+	return regexp.MustCompile("(?<word>a+)").MatchString(s) // cost: regexp.MustCompile regexp.Compile regexp.compile; want
+}
+
+func page(data any) error {
+	t := template.Must(template.New("page").Parse("{{with .}}a{{else with 1}}b{{end}}")) // cost: text/template.(*Template).Parse text/template/parse.Parse; want
+	return t.Execute(os.Stdout, data)
+}
+
+func main() {
+	named("a")
+	page(nil)
+}
+`
+	for version, want := range map[string]missing.Fact{"1.21": missing.OlderGo, "1.23": ""} {
+		found := adviseModule(t, version, map[string]string{"main.go": src})
+		told := 0
+		for _, f := range found {
+			if f.Rule == "regexp-per-call" || f.Rule == "template-per-call" {
+				if told++; f.Missing.Fact != want || (len(f.Fixes) > 0) != (want == "") {
+					t.Errorf("Go %s: %s has %d patches, and %q is missing; want %q", version, f.Rule, len(f.Fixes), f.Missing.Fact, want)
+				}
+			}
+		}
+		if told != 2 {
+			t.Errorf("Go %s: found %+v", version, found)
+		}
+	}
+}

@@ -61,6 +61,8 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 	switch _, err := compile(pattern); {
 	case err != nil:
 		f.NoFix = missing.PatternEndsProgram.Of()
+	case newerPattern(p, pattern).Fact != "":
+		f.NoFix = newerPattern(p, pattern)
 	case p.Mentions("Longest"):
 		f.NoFix = missing.Longest.Of()
 	case notShared(p, call).Fact != "":
@@ -76,6 +78,15 @@ func compiledRegexp(p *advise.Pass, call *ast.CallExpr) {
 		f.Fixes = p.Fix(report.Mechanical, "compile it once, in a package variable", edits...)
 	}
 	p.Report(call, c, f)
+}
+
+// newerPattern says what of a pattern the Go of the module need not know, with which the program would panic at start.
+func newerPattern(p *advise.Pass, pattern string) missing.Reason {
+	const named = 22
+	if strings.Contains(pattern, "(?<") && !p.Pkg.AtLeast(named) {
+		return missing.OlderGo.Of(named, "(?<name>) in patterns")
+	}
+	return missing.Reason{}
 }
 
 // notShared says why a regular expression that each call has for itself cannot be one for all of them: somebody may change it, or hand it on.
@@ -238,6 +249,8 @@ func matchedRegexp(p *advise.Pass, call *ast.CallExpr) {
 	switch _, err := regexp.Compile(pattern); {
 	case err != nil:
 		f.NoFix = missing.PatternReturnsError.Of()
+	case newerPattern(p, pattern).Fact != "":
+		f.NoFix = newerPattern(p, pattern)
 	case !isAssign || len(assign.Lhs) != 2 || len(assign.Rhs) != 1 || code.IsBlank(assign.Lhs[0]):
 		f.NoFix = missing.ErrorIsUsed.Of(name)
 	default:

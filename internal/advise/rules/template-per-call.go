@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/advise/facts/calls"
@@ -43,7 +44,7 @@ var templatePerCall = &advise.Rule{
 				Claim:  "the template is parsed on each call" + map[bool]string{true: ", and html/template looks through it once more when it is first executed"}[pkg == "html/template"] + "; a template can be executed by several goroutines",
 				Callee: pkg + ".(*Template).Parse",
 				Advice: "parse it once, in a package variable",
-				Risk:   "a template that does not parse then ends the program at start, and not on the first call",
+				Risk:   "the template is then parsed when the program starts, whether it is needed or not",
 			}
 			must, ok := p.Parent(call).(*ast.CallExpr)
 			switch {
@@ -53,6 +54,8 @@ var templatePerCall = &advise.Rule{
 				f.NoFix = missing.SameEachCall.Of(flow.Changing(p.Func, must))
 			case !executedOnly(p.Func, must):
 				f.NoFix = missing.TemplateMayChange.Of()
+			case badTemplate(p, must).Fact != "":
+				f.NoFix = badTemplate(p, must)
 			default:
 				v := p.NewName(text.LowerFirst(p.Decl.Name.Name) + "Template")
 				f.Fixes = p.Fix(report.Mechanical, "parse it once, in a package variable", edit.Hoisted(p.Func, must, v)...)
@@ -77,4 +80,77 @@ func executedOnly(f *code.Func, e ast.Expr) bool {
 	}
 	v := f.Local(assign.Lhs[0])
 	return v != nil && !slices.ContainsFunc(f.Uses(v), func(id *ast.Ident) bool { return !executes(id) })
+}
+
+// badTemplate says why making a template may panic, which a program does at start where it is made for a variable of the package: it is made with what
+// is constant, as the program would. Package html/template parses as text/template does, and looks at the rest when a template is executed.
+func badTemplate(p *advise.Pass, must ast.Expr) (why missing.Reason) {
+	defer func() {
+		if recover() != nil { // Option does so
+			why = missing.TemplateEndsProgram.Of()
+		}
+	}()
+	_, why = made(p, must)
+	return why
+}
+
+// made returns the template that an expression makes of constants.
+func made(p *advise.Pass, e ast.Expr) (*template.Template, missing.Reason) {
+	unknown := missing.TemplateMadeBy.Of(p.Src(e))
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || p.Callee(call) == nil {
+		return nil, unknown
+	}
+	fn := p.Callee(call)
+	if fn.Signature().Recv() == nil && fn.Name() == "Must" && len(call.Args) == 1 {
+		return made(p, call.Args[0])
+	}
+	texts := make([]string, len(call.Args))
+	for i, a := range call.Args {
+		text, ok := p.Text(a)
+		if !ok {
+			return nil, unknown
+		}
+		texts[i] = text
+	}
+	if fn.Signature().Recv() == nil {
+		if fn.Name() != "New" || len(texts) != 1 {
+			return nil, unknown
+		}
+		return template.New(texts[0]), missing.Reason{}
+	}
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return nil, unknown
+	}
+	t, why := made(p, sel.X)
+	if why.Fact != "" {
+		return nil, why
+	}
+	switch fn.Name() {
+	case "New":
+		return t.New(texts[0]), missing.Reason{}
+	case "Delims":
+		return t.Delims(texts[0], texts[1]), missing.Reason{}
+	case "Option":
+		return t.Option(texts...), missing.Reason{}
+	case "Parse":
+		if t, err := t.Parse(texts[0]); err == nil {
+			return t, tooNew(p, texts[0])
+		}
+		return nil, missing.TemplateEndsProgram.Of()
+	}
+	return nil, unknown
+}
+
+// tooNew says which action of a template the Go of the module need not know, as far as its words tell.
+func tooNew(p *advise.Pass, text string) missing.Reason {
+	const jumps, elseWith = 18, 23
+	switch {
+	case !p.Pkg.AtLeast(jumps) && (strings.Contains(text, "break") || strings.Contains(text, "continue")):
+		return missing.OlderGo.Of(jumps, "break and continue in templates")
+	case !p.Pkg.AtLeast(elseWith) && strings.Contains(strings.Join(strings.Fields(text), " "), "else with"):
+		return missing.OlderGo.Of(elseWith, "with behind else in templates")
+	}
+	return missing.Reason{}
 }
