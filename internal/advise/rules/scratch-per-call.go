@@ -234,7 +234,13 @@ func pooledScratch(p *advise.Pass, st *ast.AssignStmt) []report.Fix {
 		lines = append(lines, fmt.Sprintf("*%[1]s = slices.Grow((*%[1]s)[:0], %[2]s)[:%[2]s]", buf, n), fmt.Sprintf("clear(*%s)", buf))
 	}
 	lines = append(lines, fmt.Sprintf("%s := *%s", v.Name(), buf))
-	return p.Fix(report.Ownership, "take it from a pool", append(edits, edit.Replace(st, strings.Join(lines, "\n")))...)
+	fixes := p.Fix(report.Ownership, "take it from a pool", append(edits, edit.Replace(st, strings.Join(lines, "\n")))...)
+	if p.Builtin(ast.Unparen(size), "len") == nil && !p.IsConst(size) {
+		for i := range fixes {
+			fixes[i].Risk = "where " + n + " is negative, the panic has another text"
+		}
+	}
+	return fixes
 }
 
 // capacityMatters reports whether the function asks for the capacity of a slice, or makes what is behind the length of an empty one visible.
