@@ -231,7 +231,7 @@ func completeMatch(sys *System) cobra.CompletionFunc {
 func completeVersion(sys *System) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		const files = cobra.ShellCompDirectiveDefault
-		own, _, _ := splitGoFlags(cmd, args)
+		own, _, _, _ := splitGoFlags(cmd, args)
 		cmd.DisableFlagParsing = false
 		if err := cmd.ParseFlags(own); err != nil || cmd.Flags().NArg() > 0 {
 			return nil, files

@@ -219,7 +219,10 @@ var (
 func withGoFlags(run func(cmd *cobra.Command, build, test, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		args, _ = fromGo(cmd, args)
-		own, build, test := splitGoFlags(cmd, args)
+		own, build, test, err := splitGoFlags(cmd, args)
+		if err != nil {
+			return err
+		}
 		cmd.DisableFlagParsing = false
 		if err := cmd.ParseFlags(own); err != nil {
 			return flagError(cmd, err, buildFlags(), testFlags())
@@ -291,8 +294,8 @@ func readFlag(cmd *cobra.Command, word string) (w flagWord, dashed bool) {
 	return w, true
 }
 
-// splitGoFlags separates the flags of go build and go test from those of cmd.
-func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string) {
+// splitGoFlags separates the flags of go build and go test from those of cmd. The error is about one without its value.
+func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string, err error) {
 	for i := 0; i < len(args); i++ {
 		w, _ := readFlag(cmd, args[i])
 		next := w.takes && !w.hasValue && i+1 < len(args)
@@ -304,7 +307,10 @@ func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string)
 			}
 			continue
 		}
-		if next {
+		if w.takes && !w.hasValue {
+			if !next {
+				return own, build, test, noValue(args[i], w.isTest) // it is the last of args
+			}
 			i++
 			w.value, w.hasValue = args[i], true
 		}
@@ -318,7 +324,16 @@ func splitGoFlags(cmd *cobra.Command, args []string) (own, build, test []string)
 			build = append(build, flag)
 		}
 	}
-	return own, build, test
+	return own, build, test, nil
+}
+
+// noValue returns an error about a flag of the go command at the end of the arguments, where its value is missing.
+func noValue(flag string, ofTest bool) error {
+	page := "build"
+	if ofTest {
+		page = "testflag"
+	}
+	return usagef("go help "+page+" says which value it takes", "flag needs an argument: %s", flag)
 }
 
 // fromGo returns arguments that are written as for the go command, such as go test -bench . ./pkg, in the form of cmd: without these two words, and

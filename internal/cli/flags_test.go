@@ -122,7 +122,10 @@ func TestGoFlags(t *testing.T) {
 		{"---race - --", "---race - --", "", ""},
 	} {
 		cmd := allCommands()["compare"]
-		own, build, test := splitGoFlags(cmd, strings.Fields(tt.args))
+		own, build, test, err := splitGoFlags(cmd, strings.Fields(tt.args))
+		if err != nil {
+			t.Errorf("%s: %v", tt.args, err)
+		}
 		if got := [3]string{strings.Join(own, " "), strings.Join(build, " "), strings.Join(test, " ")}; got != [3]string{tt.own, tt.build, tt.test} {
 			t.Errorf("%s: got %q; want %q, %q and %q", tt.args, got, tt.own, tt.build, tt.test)
 		}

@@ -360,7 +360,7 @@ var meant = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// nearestCommand returns the command that word probably means, or "". whose name is most like word, or "".
+// nearestCommand returns the command that word probably means, with its arguments, or "": one that has this name elsewhere, or whose name is most like it.
 func nearestCommand(root *cobra.Command, word string) string {
 	if as := meant()[strings.ToLower(word)]; as != "" {
 		return as

@@ -165,6 +165,7 @@ func openWhole(ctx context.Context, ref string) (*recording.Recording, query.Spa
 func openHints(err error) error {
 	var noName *open.NoNameError
 	var noFile *open.NoFileError
+	var noMatch *source.NoMatchError
 	var timeless *open.TimelessError
 	var refused *open.RefusedError
 	var storedTime *open.StoredTimeError
@@ -181,6 +182,8 @@ func openHints(err error) error {
 		return withHint(err, "the address of a server has its port, such as "+noFile.Ref+":6060")
 	case errors.As(err, &noFile) && strings.Trim(noFile.Ref, "0123456789") == "":
 		return withHint(err, hint.Option{Name: "limit", Value: noFile.Ref}, " sets how many rows are shown")
+	case errors.As(err, &noMatch) && strings.Contains(noMatch.Pattern, "(*"):
+		return withHint(err, "to find a function: ", hint.Option{Name: "focus", Value: noMatch.Pattern}, ", or ", hint.Ask("list", noMatch.Pattern, "FILE"))
 	case errors.As(err, &noFile) && noFile.Near != "":
 		return withHint(err, "did you mean "+noFile.Near+"?")
 	case errors.As(err, &asked) && !strings.HasPrefix(asked.URL, "http://") && !strings.HasPrefix(asked.URL, "https://"):

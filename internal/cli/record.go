@@ -155,7 +155,10 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 	if hasDash {
 		behind = behind[1:]
 	}
-	before, build, tests := splitGoFlags(cmd, before)
+	before, build, tests, err := splitGoFlags(cmd, before)
+	if err != nil {
+		return err
+	}
 	cmd.DisableFlagParsing = false
 	if err := cmd.ParseFlags(before); err != nil {
 		return recordFlagError(cmd, err, before)
@@ -207,7 +210,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 			return err
 		}
 		if len(behind) > 1 && gocmd.Is(behind[0]) && (behind[1] == "run" || behind[1] == "test") {
-			note(sys, "this records the go command and not what it runs; without --, hone record go %s builds that with the recorder", behind[1])
+			note(sys, "this records the go command itself; hone record go %s, without --, records what it runs", behind[1])
 		}
 		return runRecord(cmd, sys, f, opt)
 	case len(targets) == 1 && isNumber(targets[0]):
@@ -221,8 +224,7 @@ func record(cmd *cobra.Command, sys *System, f *recordFlags, ask *source.Options
 		}
 		return fetchRecord(cmd, sys, f, opt, capture.Server{Target: targets[0], Ask: *ask})
 	}
-	err := isSourceOf(targets, f.test)
-	if err != nil {
+	if err := isSourceOf(targets, f.test); err != nil {
 		return err
 	}
 	words := slices.Concat(tests, behind)

@@ -21,7 +21,10 @@ func TestSideFlags(t *testing.T) {
 	var f settingFlags
 	cmd := &cobra.Command{}
 	f.add(cmd.Flags())
-	own, build, test := splitGoFlags(cmd, []string{"--old-flags", "-pgo=off", "-tags=x", "--new-flags=-race", "-bench=.", "./..."})
+	own, build, test, err := splitGoFlags(cmd, []string{"--old-flags", "-pgo=off", "-tags=x", "--new-flags=-race", "-bench=.", "./..."})
+	if err != nil {
+		t.Error(err)
+	}
 	if want := []string{"--old-flags", "-pgo=off", "--new-flags=-race", "./..."}; !slices.Equal(own, want) {
 		t.Errorf("flags of hone: %q; want %q", own, want)
 	}

@@ -8,6 +8,11 @@ import (
 	"strings"
 )
 
+// A NoMatchError means that no file has a name that matches a pattern.
+type NoMatchError struct{ Pattern string }
+
+func (e *NoMatchError) Error() string { return e.Pattern + ": no file matches" }
+
 // Expand replaces folders by their files, and patterns by the matching files, for shells that do not expand patterns. It omits hidden files.
 func (o *Options) Expand(refs []string) ([]string, error) {
 	var out []string
@@ -28,7 +33,7 @@ func (o *Options) Expand(refs []string) ([]string, error) {
 				return nil, fmt.Errorf("%s: %w", ref, globErr)
 			}
 			if len(files) == 0 && o.url(ref) == nil {
-				return nil, fmt.Errorf("%s: no file matches", ref)
+				return nil, &NoMatchError{ref}
 			}
 			if len(files) == 0 {
 				files = []string{ref}
