@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -163,7 +164,7 @@ func leftToNightly(t *testing.T, dir string) {
 
 // profileOf makes a profile from text. The first line has the sample types, each of the others a sample: its values,
 // its labels, and its stack from the root, a frame as function@file:start:line. A line "drop REGEXP" says which frames are
-// uninteresting. The first line may name the program and its build.
+// uninteresting. The first line may name the program and its build, and how long it was profiled.
 //
 //	samples/count cpu/nanoseconds
 //	3,30000000 endpoint=/a main.main@main.go:3:5 main.hot@main.go:9:11
@@ -184,6 +185,14 @@ func profileOf(text string) (*pprof.Profile, error) {
 				}
 				if id, ok := strings.CutPrefix(w, "build="); ok {
 					p.Mapping[0].BuildID = id
+					continue
+				}
+				if d, ok := strings.CutPrefix(w, "duration="); ok {
+					length, err := time.ParseDuration(d)
+					if err != nil {
+						return nil, err
+					}
+					p.DurationNanos = int64(length)
 					continue
 				}
 				name, unit, _ := strings.Cut(w, "/")

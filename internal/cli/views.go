@@ -187,6 +187,9 @@ func wholeOr(cmd *cobra.Command, sys *System, opt *source.Options, q query.Query
 
 // fitting returns the recordings in the form that a view takes, or an error about the part of the query that does not apply to them.
 func fitting(v *view.View, in []*recording.Recording, q query.Query) ([]*recording.Recording, error) {
+	if q.Normalize && q.Per != "" {
+		return nil, usagef("--normalize compares shares, and --per "+q.Per+" compares costs", "--normalize and --per cannot be used together")
+	}
 	if err := checkMetric(in, q.Metric); err != nil {
 		return nil, err
 	}
@@ -212,6 +215,10 @@ func show(ctx context.Context, sys *System, v *view.View, out output, in []*reco
 		return err
 	}
 	if err != nil {
+		var other *profileview.UnitError
+		if errors.As(err, &other) {
+			return usagef("without --unit, hone chooses the unit", "--unit %s: %s per %s is shown in %s", quoted(other.Unit), other.Metric, other.Per, other.Shown)
+		}
 		var none *view.NoMatch
 		if errors.As(err, &none) && none.Unused != "" {
 			return hint.Errorf(hint.Text{hint.Ask("top", q.Refs...).With("metric", q.Metric), " lists functions that have some"}, "%s: %s has no samples of %s", in[0].Ref, quoted(none.Arg), none.Unused)

@@ -54,9 +54,9 @@ func ratioOf(after, before report.Per) float64 {
 // perNote says what was divided by what.
 func perNote(after, before report.Per) string {
 	if after.Time > 0 {
-		return fmt.Sprintf("values are per second of one process: before is of %s, and after of %s, that were profiled", unit.Label(int64(before.Time), "nanoseconds"), unit.Label(int64(after.Time), "nanoseconds"))
+		return fmt.Sprintf("values are what one process costs per second; profiles cover %s of before, and %s of after", unit.Label(int64(before.Time), "nanoseconds"), unit.Label(int64(after.Time), "nanoseconds"))
 	}
-	return fmt.Sprintf("values are what one process has on average: before is of %s, and after of %s", processes(before.Processes), processes(after.Processes))
+	return fmt.Sprintf("values are what one process has on average; before had %s, and after %s", processes(before.Processes), processes(after.Processes))
 }
 
 func processes(n float64) string {
@@ -66,10 +66,28 @@ func processes(n float64) string {
 	return unit.Number(n) + " processes"
 }
 
+// oneScale returns an error if a query asks for equal totals and for costs per second, which cannot both be shown.
+func oneScale(q query.Query) error {
+	if q.Normalize && q.Per != "" {
+		return fmt.Errorf("normalize and per=%s are two scales: choose one", q.Per)
+	}
+	return nil
+}
+
+// A UnitError means that costs per second are not shown in the unit that a query asks for.
+type UnitError struct {
+	Unit, Metric, Per string
+	Shown             string // the unit that they are shown in
+}
+
+func (e *UnitError) Error() string {
+	return fmt.Sprintf("unit=%s: %s per %s is shown in %s", e.Unit, e.Metric, e.Per, e.Shown)
+}
+
 // perSecond divides both sides by the time that was profiled.
 func (s *sides) perSecond(in []*recording.Recording, after, before *profile.Profile, q query.Query) error {
-	if q.Normalize {
-		return fmt.Errorf("normalize and per=%s are two scales: choose one", q.Per)
+	if err := oneScale(q); err != nil {
+		return err
 	}
 	now, err := perOf(in[0], after, s.afterType)
 	if err != nil {
@@ -80,7 +98,7 @@ func (s *sides) perSecond(in []*recording.Recording, after, before *profile.Prof
 		return err
 	}
 	if q.Unit != "" && q.Unit != unit.Auto && q.Unit != unit.Minimum && !unit.Compatible(q.Unit, now.Of) {
-		return fmt.Errorf("unit=%s: %s per %s is shown in %s", q.Unit, s.head.Metric, q.Per, now.Unit)
+		return &UnitError{Unit: q.Unit, Metric: s.head.Metric, Per: q.Per, Shown: now.Unit}
 	}
 	s.ratio = ratioOf(now, was)
 	h, b := &s.head, &s.headBefore

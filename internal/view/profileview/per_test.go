@@ -52,7 +52,7 @@ func TestPerSecond(t *testing.T) {
 	of := func(kind, text string, typ profile.ValueType, load recording.Load) *recording.Recording {
 		return inStore(t, "store:"+text, kind, timed(t, text, typ, time.Hour), load) // an hour is what the profiles are of, and not what was profiled
 	}
-	const of60and30 = "values are per second of one process: before is of 60s, and after of 30s, that were profiled"
+	const of60and30 = "values are what one process costs per second; profiles cover 60s of before, and 30s of after"
 	for _, tt := range []struct {
 		after, before *recording.Recording
 		want          string
@@ -63,22 +63,22 @@ func TestPerSecond(t *testing.T) {
 		{
 			of(recording.CPU, "a 93000000000\n", cpu, recording.Load{Processes: 3, Covered: 600 * time.Second}),
 			of(recording.CPU, "a 7500000000\n", cpu, recording.Load{Processes: 2, Covered: 60 * time.Second}),
-			"0.125 cores → 0.155 cores (cores): values are per second of one process: before is of 60s, and after of 600s, that were profiled",
+			"0.125 cores → 0.155 cores (cores): values are what one process costs per second; profiles cover 60s of before, and 600s of after",
 		},
 		{
 			of(recording.Heap, "a 6291456\n", alloc, recording.Load{Processes: 3, Covered: 3 * time.Second}),
 			of(recording.Heap, "a 1048576\n", alloc, recording.Load{Processes: 2, Covered: 2 * time.Second}),
-			"512kB/s → 2MB/s (bytes/s): values are per second of one process: before is of 2s, and after of 3s, that were profiled",
+			"512kB/s → 2MB/s (bytes/s): values are what one process costs per second; profiles cover 2s of before, and 3s of after",
 		},
 		{
 			of(recording.Heap, "a 6291456\n", live, recording.Load{Processes: 3, Covered: 3 * time.Second}),
 			of(recording.Heap, "a 1048576\n", live, recording.Load{Processes: 2, Covered: 2 * time.Second}),
-			"512kB → 2MB (bytes): values are what one process has on average: before is of 2 processes, and after of 3 processes",
+			"512kB → 2MB (bytes): values are what one process has on average; before had 2 processes, and after 3 processes",
 		},
 		{
 			of(recording.Goroutine, "a 10\n", goroutines, recording.Load{Processes: 4}),
 			of(recording.Goroutine, "a 10\n", goroutines, recording.Load{Processes: 1}),
-			"10 → 2.5 (count): values are what one process has on average: before is of 1 process, and after of 4 processes",
+			"10 → 2.5 (count): values are what one process has on average; before had 1 process, and after 4 processes",
 		},
 	} {
 		r, err := Diff([]*recording.Recording{tt.after, tt.before}, perSecond)
@@ -121,6 +121,13 @@ func TestPerSecondUnknown(t *testing.T) {
 		if _, err := Diff(tt.in, tt.q); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want %s", err, tt.want)
 		}
+	}
+	two := []*recording.Recording{at(time.Second), at(time.Second)}
+	if _, err := Subtract(two, both); err == nil || !strings.Contains(err.Error(), "two scales") {
+		t.Errorf("a difference in two scales: error %v", err)
+	}
+	if _, _, err := Base(two, both); err == nil || !strings.Contains(err.Error(), "two scales") {
+		t.Errorf("a base in two scales: error %v", err)
 	}
 }
 

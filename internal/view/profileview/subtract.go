@@ -13,6 +13,9 @@ import (
 
 // Subtract turns a profile and its base into their difference, for views that know only one profile.
 func Subtract(in []*recording.Recording, q query.Query) ([]*recording.Recording, error) {
+	if err := oneScale(q); err != nil {
+		return nil, err
+	}
 	p, base := in[0].Profile, in[1].Profile.WithLabel(calls.BaseLabel, "true")
 	if q.Normalize {
 		var err error
@@ -60,6 +63,9 @@ func Base(in []*recording.Recording, q query.Query) ([]*recording.Recording, que
 	if len(in) != 2 {
 		return nil, q, errors.New("nothing to compare with: give a base")
 	}
+	if err := oneScale(q); err != nil {
+		return nil, q, err
+	}
 	p, base := in[0].Profile, in[1].Profile
 	by := "base of " + in[0].Key() + " " + q.URL()
 	var err error
@@ -83,7 +89,7 @@ func Base(in []*recording.Recording, q query.Query) ([]*recording.Recording, que
 		if base, _, note, err = basePerSecond(in, p, base, q); err != nil {
 			return nil, q, err
 		}
-		base = base.WithNote(note + "; here, before is as of the time of after")
+		base = base.WithNote(note + "; the values here are those of before, for as much time as after")
 	}
 	q.Base, q.BaseTags, q.Normalize, q.Per = nil, nil, false, ""
 	return []*recording.Recording{in[1].WithProfile(base, by)}, q, nil
