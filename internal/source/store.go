@@ -57,6 +57,11 @@ func AskStore(ctx context.Context, base, method, path string, q url.Values, body
 	return askStore(ctx, cmp.Or(base, ownStore()), ownToken(), method, path, q, body)
 }
 
+// caHint says what CAVariable is for.
+func caHint() hint.Text {
+	return hint.Text{CAVariable + " names a file with the certificate of the authority to trust, in PEM form"}
+}
+
 // ownStore is the address of the store of this user.
 func ownStore() string { return cmp.Or(os.Getenv(StoreVariable), UsualStore) }
 
@@ -73,14 +78,14 @@ func transport(ca string) (*http.Transport, error) {
 	}
 	pem, err := os.ReadFile(ca)
 	if err != nil {
-		return nil, fmt.Errorf("reading the certificate authorities in %s: %w", CAVariable, err)
+		return nil, hint.Errorf(caHint(), "reading the certificate authorities that %s names: %w", CAVariable, err)
 	}
 	all, err := x509.SystemCertPool()
 	if err != nil {
 		all = x509.NewCertPool()
 	}
 	if !all.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s: there is no certificate in PEM form in %s", CAVariable, ca)
+		return nil, hint.Errorf(caHint(), "reading the certificate authorities that %s names: there is no certificate in PEM form in %s", CAVariable, ca)
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: all}
 	return t, nil
@@ -170,7 +175,7 @@ func nextFor(err error, at *url.URL) hint.Text {
 	var name x509.HostnameError
 	switch {
 	case errors.As(err, &unknown):
-		return hint.Text{CAVariable + " names a file with the certificate of the authority to trust, in PEM form"}
+		return caHint()
 	case errors.As(err, &name):
 		return hint.Text{"the address of the store has to have a name that is in its certificate"}
 	case errors.Is(err, http.ErrSchemeMismatch):

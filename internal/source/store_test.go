@@ -2,6 +2,7 @@ package source
 
 import (
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -60,7 +61,7 @@ func TestSecureStores(t *testing.T) {
 		} else if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := transport(file); err == nil || !strings.Contains(err.Error(), "HONE_CA") {
+		if _, err := transport(file); err == nil || !strings.Contains(fmt.Sprint(hint.With(err)), "HONE_CA names a file with the certificate") {
 			t.Errorf("with %q: %v", content, err)
 		}
 	}
