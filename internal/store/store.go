@@ -282,6 +282,17 @@ type Line struct {
 	Means  []Mean `json:",omitempty"` // for Query.Means
 }
 
+// LineOf returns the line of Totals that profiles belong to, without points and means. label returns the value that they have for a label, or "". Profiles
+// of one line have the same key.
+func LineOf(kind string, types []profile.ValueType, by []string, label func(name string) string) (line Line, key string) {
+	var group Labels
+	for _, name := range by {
+		group = append(group, Label{Name: name, Value: label(name)})
+	}
+	group = NewLabels(group...)
+	return Line{Labels: group, Types: types}, kind + group.String() + TypesText(types)
+}
+
 // A Mean is what processes did in the part of a step that is in the time of a question, also between their profiles, which are of a part of the time only.
 // Means of lines and of steps add up. Steps in which no process ran have no Mean.
 type Mean struct {

@@ -240,15 +240,10 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	}
 	lines := map[string]*line{}
 	lineOf := func(r *row) *line {
-		var group store.Labels
-		for _, name := range by {
-			group = append(group, store.Label{Name: name, Value: r.label(name)})
-		}
-		group = store.NewLabels(group...)
-		key := r.kind + group.String() + store.TypesText(r.types)
+		of, key := store.LineOf(r.kind, r.types, by, r.label)
 		l := lines[key]
 		if l == nil {
-			l = &line{Line: store.Line{Labels: group, Types: r.types}, kind: r.kind, slots: map[int64]*slot{}}
+			l = &line{Line: of, kind: r.kind, slots: map[int64]*slot{}}
 			lines[key] = l
 		}
 		return l

@@ -162,16 +162,6 @@ func (s *Store) Totals(ctx context.Context, q store.Query, step time.Duration, b
 	})
 }
 
-// group returns the labels of the line of a profile, and what identifies it.
-func (f *found) group(by []string) (store.Labels, string) {
-	var group store.Labels
-	for _, name := range by {
-		group = append(group, store.Label{Name: name, Value: f.label(name)})
-	}
-	group = store.NewLabels(group...)
-	return group, f.part.kind + group.String() + store.TypesText(f.part.types())
-}
-
 func (a *answer) totals(all, streams [][]*found, step time.Duration, by []string) []store.Line {
 	type slot struct {
 		values  []int64
@@ -189,10 +179,10 @@ func (a *answer) totals(all, streams [][]*found, step time.Duration, by []string
 	}
 	lines := map[string]*line{}
 	lineOf := func(f *found) *line {
-		group, key := f.group(by)
+		of, key := store.LineOf(f.part.kind, f.part.types(), by, f.label)
 		l := lines[key]
 		if l == nil {
-			l = &line{Line: store.Line{Labels: group, Types: f.part.types()}, kind: f.part.kind, slots: map[int64]*slot{}}
+			l = &line{Line: of, kind: f.part.kind, slots: map[int64]*slot{}}
 			lines[key] = l
 		}
 		return l

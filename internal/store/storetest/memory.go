@@ -412,10 +412,10 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 	for n, s := range streams {
 		used := map[*slot]int{}
 		for j, e := range s {
-			group, key := e.group(by)
+			of, key := e.line(by)
 			l := lines[key]
 			if l == nil {
-				l = &line{Line: store.Line{Labels: group, Types: e.Parsed.SampleTypes}, kind: e.Kind, slots: map[int64]*slot{}}
+				l = &line{Line: of, kind: e.Kind, slots: map[int64]*slot{}}
 				lines[key] = l
 			}
 			at := e.Start.UnixNano() / int64(step)
@@ -453,10 +453,11 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 		}
 	}
 	if q.Means && q.Fold == store.Natural {
-		if err := m.means(q, step, by, func(key string, group store.Labels, e *entry) **store.Course {
+		if err := m.means(q, step, func(e *entry) **store.Course {
+			of, key := e.line(by)
 			l := lines[key]
 			if l == nil {
-				l = &line{Line: store.Line{Labels: group, Types: e.Parsed.SampleTypes}, kind: e.Kind}
+				l = &line{Line: of, kind: e.Kind}
 				lines[key] = l
 			}
 			return &l.course
@@ -496,22 +497,18 @@ func (m *Memory) Totals(_ context.Context, q store.Query, step time.Duration, by
 	return out, nil
 }
 
-// group returns the labels of the line of a profile, and what identifies it.
-func (e *entry) group(by []string) (store.Labels, string) {
-	var group store.Labels
-	for _, name := range by {
-		v := e.Labels.With(e.Row).Get(name)
+// line returns the line of a profile, and what identifies it.
+func (e *entry) line(by []string) (of store.Line, key string) {
+	return store.LineOf(e.Kind, e.Parsed.SampleTypes, by, func(name string) string {
 		if name == store.ServiceLabel {
-			v = e.Service
+			return e.Service
 		}
-		group = append(group, store.Label{Name: name, Value: v})
-	}
-	group = store.NewLabels(group...)
-	return group, e.Kind + group.String() + store.TypesText(e.Parsed.SampleTypes)
+		return e.Labels.With(e.Row).Get(name)
+	})
 }
 
 // means works out what processes did, by line.
-func (m *Memory) means(q store.Query, step time.Duration, by []string, course func(key string, group store.Labels, e *entry) **store.Course) error {
+func (m *Memory) means(q store.Query, step time.Duration, course func(e *entry) **store.Course) error {
 	around := q
 	around.From, around.To, around.Fold = q.From.Add(-store.Baseline), q.To.Add(store.After), store.Natural
 	streams := m.streams(around)
@@ -541,8 +538,7 @@ func (m *Memory) means(q store.Query, step time.Duration, by []string, course fu
 	}
 	store.Follow(stages, func(i int) string { return streams[i][0].Service }, q.To.UnixNano())
 	for i, s := range streams {
-		group, key := s[0].group(by)
-		c := course(key, group, &s[0])
+		c := course(&s[0])
 		if *c == nil {
 			*c = store.NewCourse(&q, step, s[0].Kind, s[0].Parsed.SampleTypes)
 		}
