@@ -49,7 +49,7 @@ func readsNone(command string) (about, instead string, is bool) {
 	case "shelf":
 		return "it lists recordings that were shared", "hone merge -o FILE.hone REF writes a file that hone push can share", true
 	case "targets":
-		return "it shows which processes the store fetches profiles from", "", true
+		return "it shows which targets of the store fail", "", true
 	case "time":
 		return "it runs a program", "", true
 	case "tour":

@@ -422,7 +422,7 @@ func TestStoreRefTokens(t *testing.T) {
 	}
 	s := serveStore(t, tokens)
 	t.Setenv("HONE_TOKEN", made["read"])
-	if code, out := s.hone("", "targets"); code != 0 || !strings.Contains(out, "the server asks no process for profiles\nnote: scrape_configs in the file of hone serve --config FILE name some") {
+	if code, out := s.hone("", "targets"); code != 0 || !strings.Contains(out, "this server fetches no profiles; it only takes those that are sent\nnote: hone serve --config FILE fetches profiles from the targets that are under scrape_configs in FILE") {
 		t.Errorf("without a configuration, the targets are: %d %s", code, out)
 	}
 	folded := filepath.Join(s.dir, "a.folded")

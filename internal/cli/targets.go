@@ -14,9 +14,9 @@ import (
 func targetsCommand(sys *System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "targets",
-		Short: "Show which processes give a store no profiles",
-		Long: `Show which of the processes that hone serve --config asks for profiles do not give them: since when,
-and why. Jobs whose targets cannot be found are listed as well.`,
+		Short: "Show which targets of hone serve fail, and why",
+		Long: `Show from which processes hone serve --config cannot fetch profiles, since when, and why. Jobs that
+find no targets are listed as well.`,
 		Example: "  hone targets\n  hone targets --json",
 		GroupID: groupWatch,
 	}
@@ -38,7 +38,7 @@ and why. Jobs whose targets cannot be found are listed as well.`,
 		defer resp.Body.Close()
 		var found report.Targets
 		if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
-			return fmt.Errorf("the answer of the store: %w", err)
+			return fmt.Errorf("reading the answer of the store: %w", err)
 		}
 		return out.write(sys, &found)
 	}

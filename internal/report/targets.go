@@ -11,17 +11,17 @@ import (
 	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Targets says which of the processes that a server asks for profiles do not give them.
+// Targets says from which of its targets, which are processes, a server cannot fetch profiles.
 type Targets struct {
 	Now     time.Time       `json:"time"`
 	Found   int             `json:"found"`          // targets
 	Failing int             `json:"failing"`        // of them
 	Rows    []FailingTarget `json:"targets"`        // those that failed for longest first
-	Jobs    []FailingJob    `json:"jobs,omitempty"` // that have no targets, or cannot use some
-	None    bool            `json:"none,omitempty"` // the server asks for no profiles at all
+	Jobs    []FailingJob    `json:"jobs,omitempty"` // that find no targets, or leave some out
+	None    bool            `json:"none,omitempty"` // the server has no scrape_configs
 }
 
-// A FailingTarget is a target with kinds of profiles that fail for one reason.
+// A FailingTarget is a target, with all kinds of profiles that it does not give for the same reason.
 type FailingTarget struct {
 	Job     string    `json:"job"`
 	Service string    `json:"service"`
@@ -45,9 +45,11 @@ func (t *Targets) Blocks() iter.Seq[Block] {
 	head := fmt.Sprintf("%d of %s fail", t.Failing, unit.Counted(t.Found, "target"))
 	switch {
 	case t.None:
-		head = "the server asks no process for profiles"
+		head = "this server fetches no profiles; it only takes those that are sent"
+	case t.Failing == 0 && t.Found == 1:
+		head = "no target fails; there is 1"
 	case t.Failing == 0 && t.Found > 0:
-		head = "no target fails, of " + unit.Counted(t.Found, "target")
+		head = fmt.Sprintf("no target fails; there are %d", t.Found)
 	case t.Found == 0:
 		head = "there are no targets"
 	case t.Failing == 1:
@@ -55,7 +57,7 @@ func (t *Targets) Blocks() iter.Seq[Block] {
 	}
 	list := []Block{Heading{[]Phrase{{head}}}}
 	if t.None {
-		list = append(list, Note{Phrase{"scrape_configs in the file of ", hint.Ask("serve").With("config", "FILE"), " name some"}})
+		list = append(list, Note{Phrase{hint.Ask("serve").With("config", "FILE"), " fetches profiles from the targets that are under scrape_configs in FILE"}})
 	}
 	if len(t.Rows) > 0 {
 		table := Table{Columns: []Column{{Name: "failing for"}, {Name: "last profile"}, {Name: "kinds"}, {Name: "job"}, {Name: "why"}, {Name: "target"}}}

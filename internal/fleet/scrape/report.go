@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
-// Failing returns what fails of what is asked for a tenant.
+// Failing returns which targets and jobs of a tenant fail, and why.
 func (st *Status) Failing(tenant string, now time.Time) *report.Targets {
 	out := &report.Targets{Now: now, Rows: []report.FailingTarget{}}
 	for _, t := range st.Targets {
@@ -34,24 +35,25 @@ func (st *Status) Failing(tenant string, now time.Time) *report.Targets {
 			out.Jobs = append(out.Jobs, report.FailingJob{Job: j.Job, Source: source, Why: why})
 		}
 		if j.Err != nil {
-			add("", fmt.Sprintf("%d profiles cannot be asked for: %s", j.Wrong, j.Err))
+			add("", fmt.Sprintf("%s cannot be fetched: %s", unit.Counted(j.Wrong, "profile"), j.Err))
 		}
 		if j.Over > 0 {
-			add("", fmt.Sprintf("%d targets are over the target_limit, and are not asked", j.Over))
+			add("", "target_limit leaves out "+unit.Counted(j.Over, "target"))
 		}
 		for _, s := range j.Sources {
 			switch {
 			case s.Err != nil:
 				add(s.What, s.Err.Error())
 			case s.Targets == 0 && !s.Looked.IsZero():
-				add(s.What, "it has no targets")
+				add(s.What, "there are no targets")
 			}
 		}
 	}
 	return out
 }
 
-// failing returns the kinds of profiles of a target that fail, by why they do. One for which another client took a CPU profile does not fail.
+// failing returns which kinds of profiles of a target fail: a row for each reason. It is no failure that the process was busy with a CPU profile for
+// another client.
 func (t *TargetStatus) failing() (out []report.FailingTarget) {
 	for _, p := range t.Profiles {
 		why, since := "", p.Since
@@ -59,7 +61,7 @@ func (t *TargetStatus) failing() (out []report.FailingTarget) {
 		case p.Health == Down && p.Err != nil && p.Err.Cause != CauseBusy:
 			why = p.Err.Error()
 		case p.Refused != nil:
-			why, since = "the store refuses it: "+p.Refused.Error(), time.Time{}
+			why, since = "the store refuses the profile: "+p.Refused.Error(), time.Time{}
 		default:
 			continue
 		}

@@ -18,7 +18,7 @@ func TestFailing(t *testing.T) {
 	}
 	st := Status{
 		Jobs: []JobStatus{
-			{Job: "a", Tenant: "default", Found: 3, Wrong: 2, Err: &Error{Err: errors.New("no port")}, Over: 4},
+			{Job: "a", Tenant: "default", Found: 3, Wrong: 1, Err: &Error{Err: errors.New("no port")}, Over: 1},
 			{Job: "b", Tenant: "default", Sources: []Source{{What: "targets/*.json", Looked: now}, {What: "not looked yet"}, {What: "dns", Err: &Error{Err: errors.New("no such host")}}}},
 			{Job: "c", Tenant: "other", Sources: []Source{{What: "x", Looked: now}}},
 		},
@@ -44,12 +44,12 @@ func TestFailing(t *testing.T) {
 	for _, j := range got.Jobs {
 		text.WriteString(j.Job + " " + j.Source + ": " + j.Why + "\n")
 	}
-	const want = `{"job":"a","service":"","address":"http://2","kinds":["mutex"],"why":"the store refuses it: too large"}
+	const want = `{"job":"a","service":"","address":"http://2","kinds":["mutex"],"why":"the store refuses the profile: too large"}
 {"job":"a","service":"","address":"http://2","kinds":["heap"],"since":"2026-09-01T11:51:00Z","why":"HTTP 404 Not Found"}
 {"job":"a","service":"","address":"http://1","kinds":["cpu","heap"],"all":true,"since":"2026-09-01T11:55:00Z","good":"2026-09-01T11:55:00Z","why":"connection refused"}
-a : 2 profiles cannot be asked for: no port
-a : 4 targets are over the target_limit, and are not asked
-b targets/*.json: it has no targets
+a : 1 profile cannot be fetched: no port
+a : target_limit leaves out 1 target
+b targets/*.json: there are no targets
 b dns: no such host
 `
 	if text.String() != want || got.Found != 3 || got.Failing != 2 {
