@@ -124,7 +124,8 @@ func (f *Func) Calls(n ast.Node, names ...string) *ast.CallExpr {
 	return call
 }
 
-// HasToo reports whether what a method is called on has another method of the same type: one that embeds that type may have its own of that name.
+// HasToo reports whether another method would be called with the same receiver type as the method in call, if it were called in its place. That is
+// not so for a struct that embeds the type and declares a method of that name itself.
 func (f *Func) HasToo(call *ast.CallExpr, name string) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	fn := f.Callee(call)
@@ -133,18 +134,7 @@ func (f *Func) HasToo(call *ast.CallExpr, name string) bool {
 	}
 	o, _, _ := types.LookupFieldOrMethod(f.TypeOf(sel.X), true, f.Pkg.Types, name)
 	other, ok := o.(*types.Func)
-	return ok && other.Signature().Recv() != nil && namedBehind(other.Signature().Recv().Type()) == namedBehind(fn.Signature().Recv().Type())
-}
-
-// namedBehind returns the name of a type, or of what it points at.
-func namedBehind(t types.Type) types.Object {
-	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	if n, ok := types.Unalias(t).(*types.Named); ok {
-		return n.Obj()
-	}
-	return nil
+	return ok && other.Signature().Recv() != nil && kind.TypeName(other.Signature().Recv().Type()) == kind.TypeName(fn.Signature().Recv().Type())
 }
 
 // Builtin reports whether a call is one of a builtin function.

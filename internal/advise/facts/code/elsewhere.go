@@ -226,8 +226,8 @@ func (u *Package) LooksInsideElsewhere() bool {
 	return slices.ContainsFunc(append([]string{"%+v"}, lookInside...), func(name string) bool { return bytes.Contains(u.others().text, []byte(name)) })
 }
 
-// LooksInside reports whether something in the package, or in its tests, compares or shows all of a value, with fields that only the package can name:
-// then it tells nil from a list without elements.
+// LooksInside reports whether the package or its tests seem to compare or print whole values, including fields that are not exported, as
+// reflect.DeepEqual does: such code can tell nil from an empty slice.
 func (u *Package) LooksInside() bool {
 	for _, name := range lookInside {
 		if bytes.Contains(u.others().text, []byte(name)) {

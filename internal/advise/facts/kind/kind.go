@@ -129,11 +129,19 @@ func IsShareable(t types.Type) bool {
 
 // IsSync reports whether a type is one of package sync, or sync/atomic.
 func IsSync(t types.Type) bool {
+	o := TypeName(t)
+	return o != nil && o.Pkg() != nil && (o.Pkg().Path() == "sync" || o.Pkg().Path() == "sync/atomic")
+}
+
+// TypeName returns the name of a type, or of the type that it points to; nil if that has none.
+func TypeName(t types.Type) *types.TypeName {
 	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = ptr.Elem()
 	}
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && (n.Obj().Pkg().Path() == "sync" || n.Obj().Pkg().Path() == "sync/atomic")
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj()
+	}
+	return nil
 }
 
 // IsTypeParam reports whether a type is a type parameter.

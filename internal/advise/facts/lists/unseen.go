@@ -226,30 +226,30 @@ func looksAtElements(f *code.Func, call *ast.CallExpr, list *ast.Ident) bool {
 	return false
 }
 
-// RoomUnseen reports whether nobody can tell how much room a slice of the function has behind its elements: it is not asked for it, and nothing that the
-// slice is given to appends to it as well, so that two of them would have one array for what they append. What callers do with a result is up to
-// them: what append has made has room, too.
+// RoomUnseen reports whether a program does the same whatever capacity a slice of the function has. It does not if it calls cap, or if
+// code that got the slice may append to it, too: with enough capacity, both would append into the same array, and one would write over what
+// the other appended. Callers that get the slice as a result do not matter: they cannot rely on the capacity, since append made it.
 func RoomUnseen(f *code.Func, s *types.Var) bool {
-	var all []ast.Node // that append to it
+	var appending []ast.Node // statements that append to s
 	uses := f.Uses(s)
 	for _, id := range uses {
 		if st, ok := f.Parent(id).(*ast.AssignStmt); ok && appends(f, st, s) {
-			all = append(all, st)
+			appending = append(appending, st)
 		}
 	}
 	decl, _ := f.Declared(s)
-	given := 0
+	given := 0 // times that other code got it
 	for _, id := range uses {
 		switch roomFor(f, id, s, 2) {
-		case asks:
+		case seen:
 			return false
-		case others:
+		case shared:
 			if startsAnew(f, id, s) {
 				continue
 			}
 			loop := f.Loop(id)
-			again := loop != nil && (decl == nil || !code.Within(decl, loop))
-			if slices.ContainsFunc(all, func(st ast.Node) bool { return st.Pos() > id.Pos() || again && code.Within(st, loop) }) {
+			again := loop != nil && (decl == nil || !code.Within(decl, loop)) // each iteration has the same slice
+			if slices.ContainsFunc(appending, func(st ast.Node) bool { return st.Pos() > id.Pos() || again && code.Within(st, loop) }) {
 				return false
 			}
 			if given++; given > 1 || again {
@@ -260,7 +260,7 @@ func RoomUnseen(f *code.Func, s *types.Var) bool {
 	return true
 }
 
-// startsAnew reports whether a slice gets another array, or none, in the statement that it is named in, or in one behind that.
+// startsAnew reports whether a slice gets another array, or none, in the statement with id, or in a later one of the same block.
 func startsAnew(f *code.Func, id *ast.Ident, s *types.Var) bool {
 	st := f.Statement(id)
 	block, ok := f.Parent(st).(*ast.BlockStmt)
@@ -282,83 +282,85 @@ func startsAnew(f *code.Func, id *ast.Ident, s *types.Var) bool {
 	return false
 }
 
-// What is done with the room behind the elements of a slice.
+// A roomUse is what one use of a slice does with the capacity that it has beyond its length.
+type roomUse int
+
 const (
-	nothing = iota
-	asks    // the program looks how much there is
-	others  // it may be given to who appends to it
+	unused roomUse = iota
+	seen           // the program asks how much there is
+	shared         // other code may append into it
 )
 
-// roomFor returns what is done with the room of a slice where an expression stands for it, by the function that has it in a variable.
-func roomFor(f *code.Func, e ast.Expr, s *types.Var, depth int) int {
+// roomFor returns what the function does with the capacity of the slice s, where the expression e is that slice.
+func roomFor(f *code.Func, e ast.Expr, s *types.Var, depth int) roomUse {
 	switch up := f.Parent(e).(type) {
 	case *ast.ParenExpr:
 		return roomFor(f, up, s, depth)
 	case *ast.SliceExpr:
 		if up.X != e {
-			return nothing
+			return unused
 		}
 		return roomFor(f, up, s, depth)
 	case *ast.IndexExpr, *ast.RangeStmt, *ast.BinaryExpr, *ast.ReturnStmt, *ast.ExprStmt:
-		return nothing
+		return unused
 	case *ast.AssignStmt:
 		if slices.Contains(up.Lhs, e) {
-			return nothing
+			return unused
 		}
 	case *ast.CallExpr:
 		switch {
 		case f.Builtin(up, "cap") != nil:
-			return asks
+			return seen
 		case f.Builtin(up, "len") != nil, f.Builtin(up, "copy") != nil, f.Builtin(up, "clear") != nil:
-			return nothing
+			return unused
 		case f.Builtin(up, "append") != nil && up.Args[0] != e:
 			if up.Ellipsis.IsValid() {
-				return nothing
+				return unused
 			}
-			return others
+			return shared
 		}
 		if arg, to := f.Conversion(up); arg != nil {
 			if kind.IsString(to) {
-				return nothing
+				return unused
 			}
-			return others
+			return shared
 		}
 		if st, ok := f.Parent(up).(*ast.AssignStmt); ok && len(st.Lhs) == 1 && len(st.Rhs) == 1 && f.Local(st.Lhs[0]) == s {
-			return nothing // it is the same slice
+			return unused // it is the same slice
 		}
 		return roomForCall(f, up, slices.Index(up.Args, e), s, depth)
 	}
-	return others
+	return shared
 }
 
-// roomForCall returns what a call does with the room of a slice that it is given.
-func roomForCall(f *code.Func, call *ast.CallExpr, i int, s *types.Var, depth int) int {
+// roomForCall returns what a call does with the capacity of the slice s, which is its argument i.
+func roomForCall(f *code.Func, call *ast.CallExpr, i int, s *types.Var, depth int) roomUse {
 	fn := f.Callee(call)
 	if fn == nil || i < 0 {
-		return others
+		return shared
 	}
 	if fn.Pkg() != f.Pkg.Types {
 		if fn.Name() != "Clone" && types.Identical(f.TypeOf(call).Underlying(), s.Type().Underlying()) {
-			return others // what append returns is one, too
+			return shared // what append returns is one, too
 		}
-		return nothing
+		return unused
 	}
 	decl, file := f.DeclOf(fn)
 	if depth == 0 || decl == nil || decl.Body == nil || fn.Signature().Variadic() && i >= fn.Signature().Params().Len()-1 && !call.Ellipsis.IsValid() || i >= fn.Signature().Params().Len() {
-		return others
+		return shared
 	}
 	in := f.In(file, decl)
 	param := fn.Origin().Signature().Params().At(i)
 	for _, id := range in.Uses(param) {
 		if st, ok := in.Parent(id).(*ast.AssignStmt); ok && appends(in, st, param) {
-			return others
+			return shared
 		}
 		if _, returned := in.Parent(id).(*ast.ReturnStmt); returned {
-			return others
+			return shared
 		}
-		if does := roomFor(in, id, param, depth-1); does != nothing {
+		if does := roomFor(in, id, param, depth-1); does != unused {
 			return does
 		}
 	}
-	return nothing
+	return unused
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hone-perf/hone/internal/advise/facts/code"
+	"github.com/hone-perf/hone/internal/advise/facts/kind"
 	"github.com/hone-perf/hone/internal/advise/facts/steady"
 )
 
@@ -59,11 +60,8 @@ func isPool(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "sync" && named.Obj().Name() == "Pool"
+	o := kind.TypeName(t)
+	return o != nil && o.Pkg() != nil && o.Pkg().Path() == "sync" && o.Name() == "Pool"
 }
 
 // Empty reports whether a pool, which is a variable of the package, makes empty buffers: then one that was reset is as good as new.
