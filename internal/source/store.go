@@ -35,7 +35,7 @@ const StorePrefix = store.RefPrefix
 const (
 	StoreVariable = "HONE_STORE"
 	TokenVariable = "HONE_TOKEN"
-	CAVariable    = "HONE_CA" // a file of certificate authorities to trust, beside those of the system
+	caVariable    = "HONE_CA" // a file of certificate authorities to trust, beside those of the system
 	UsualStore    = "http://127.0.0.1:4040"
 )
 
@@ -57,16 +57,16 @@ func AskStore(ctx context.Context, base, method, path string, q url.Values, body
 	return askStore(ctx, cmp.Or(base, ownStore()), ownToken(), method, path, q, body)
 }
 
-// caHint says what CAVariable is for.
+// caHint says what caVariable is for.
 func caHint() hint.Text {
-	return hint.Text{CAVariable + " names a file with the certificate of the authority to trust, in PEM form"}
+	return hint.Text{caVariable + " names a file with the certificate of the authority to trust, in PEM form"}
 }
 
 // ownStore is the address of the store of this user.
 func ownStore() string { return cmp.Or(os.Getenv(StoreVariable), UsualStore) }
 
 // stores is how stores are asked.
-var stores = sync.OnceValues(func() (*http.Transport, error) { return transport(os.Getenv(CAVariable)) })
+var stores = sync.OnceValues(func() (*http.Transport, error) { return transport(os.Getenv(caVariable)) })
 
 // transport returns a way to ask stores that trusts the authorities in a file, too, if it is not "". The time for an answer begins when all has been sent,
 // however long that took.
@@ -78,14 +78,14 @@ func transport(ca string) (*http.Transport, error) {
 	}
 	pem, err := os.ReadFile(ca)
 	if err != nil {
-		return nil, hint.Errorf(caHint(), "reading the certificate authorities that %s names: %w", CAVariable, err)
+		return nil, hint.Errorf(caHint(), "reading the certificate authorities that %s names: %w", caVariable, err)
 	}
 	all, err := x509.SystemCertPool()
 	if err != nil {
 		all = x509.NewCertPool()
 	}
 	if !all.AppendCertsFromPEM(pem) {
-		return nil, hint.Errorf(caHint(), "reading the certificate authorities that %s names: there is no certificate in PEM form in %s", CAVariable, ca)
+		return nil, hint.Errorf(caHint(), "reading the certificate authorities that %s names: there is no certificate in PEM form in %s", caVariable, ca)
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: all}
 	return t, nil

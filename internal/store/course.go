@@ -22,16 +22,17 @@ type Stage struct {
 }
 
 const (
-	// After is how long after the time of a question profiles tell what processes did in it.
+	// After is for how long after the time of a question profiles are read, too: they show which processes still ran at its end.
 	After = 15 * time.Minute
 
-	paused = 5 // times as long as its stage holds, what follows is a pause
-	late   = 4 // part of its hold that a profile may be late without being missed
+	paused = 5 // if the next profile takes more than this many times the usual interval, the process paused
+	late   = 4 // a profile is missing if it is late by more than the usual interval divided by this
 )
 
-// Follow finds out when stages end, in streams with all profiles shortly before and after a time that ends at to. The last stage of a stream lasts as long
-// as the one before. If the next profile of its process was just not there yet at the end, it lasts until then. Since processes are sampled in turn, those
-// of a service whose first profiles come one after the other were there from the start.
+// Follow sets the End of stages that are no sums. Each stream has all profiles of a process from shortly before a time until shortly after it; the time
+// ends at to. A stage ends when the next one of its stream begins. After a pause, and if it is the last one, it ends after the usual interval between
+// profiles; but at to, if the next profile could not have come in yet. Processes of a service are profiled in turn, so a process whose first
+// profile comes within an interval of the first one of the service ran since that.
 func Follow(streams [][]Stage, service func(i int) string, to int64) {
 	samples := make([][]Sample, len(streams))
 	now := int64(math.MinInt64)  // until when profiles came in, at least
@@ -83,7 +84,7 @@ func Follow(streams [][]Stage, service func(i int) string, to int64) {
 type Course struct {
 	from, to, step int64
 	natures        [2][]Nature // of the types, without and with counters
-	since          []bool      // a flow that nobody says the time of is of the time since the profile before
+	since          []bool      // by type: a flow of unknown length is what happened since the profile before
 	means          map[int64]*mean
 	last           *mean // the one that was looked up last
 	lastAt         int64
@@ -122,7 +123,7 @@ func nano(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// rate returns what a stage had of a type each second, or what it held, and whether that is known.
+// rate returns what stage j had of sample type k per second, or what it held, and whether that is known.
 func (c *Course) rate(s []Stage, j, k int, value func(j, k int) float64) (rate float64, known bool) {
 	g := &s[j]
 	nature := c.natures[0][k]
@@ -227,7 +228,7 @@ func (c *Course) union(spans []span, call func(m *mean, d int64)) {
 	}
 }
 
-// Anything returns the course of all processes of courses, of which only the time counts in which they ran. Some of the courses may be nil.
+// Anything returns a course that only knows how long at least one process of any of the courses ran. Courses that are nil are left out.
 func Anything(courses []*Course) *Course {
 	var out *Course
 	for _, c := range courses {
@@ -245,7 +246,7 @@ func Anything(courses []*Course) *Course {
 	return out
 }
 
-// Means returns what was added, by step. All is Anything of all courses that were asked for.
+// Means returns what was added, by step. It may be called once. all is what Anything returns for all courses of the question.
 func (c *Course) Means(all *Course) []Mean {
 	c.union(c.ran, func(m *mean, d int64) { m.ran += d })
 	c.union(c.told, func(m *mean, d int64) { m.told += d })
