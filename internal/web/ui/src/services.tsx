@@ -108,7 +108,7 @@ export function ServicesView() {
   );
 }
 
-/** FailingTargets lists the processes that are asked for profiles and do not give them. */
+/** FailingTargets lists the targets from which the server cannot fetch profiles, and the jobs that fail. */
 function FailingTargets() {
   const { data, error, waiting } = useAnswer<Targets>("/api/v1/fleet/targets", []);
   if (error && !waiting) return <p class="bad">{error.message}</p>;
@@ -116,7 +116,7 @@ function FailingTargets() {
   const since = (t: string | undefined) => long(Math.max(0, Date.parse(data.time) - Date.parse(t!)));
   return (
     <section class="card targets" aria-label="Targets that fail">
-      <h2>{data.failing > 0 ? `${count(data.failing)} of ${count(data.found)} ${data.found === 1 ? "target" : "targets"} ${data.failing === 1 ? "fails" : "fail"}` : "Jobs without targets"}</h2>
+      <h2>{data.failing > 0 ? `${count(data.failing)} of ${count(data.found)} ${data.found === 1 ? "target" : "targets"} ${data.failing === 1 ? "fails" : "fail"}` : "Jobs that fail"}</h2>
       {data.targets.length > 0 && (
         <table class="plain">
           <thead><tr><th scope="col">job</th><th scope="col">target</th><th scope="col">why</th><th scope="col">profiles</th><th scope="col">failing for</th><th scope="col">last profile</th></tr></thead>
