@@ -89,7 +89,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/services", s.read(s.services))
 	s.mux.HandleFunc("GET /api/v1/events", s.read(s.events))
 	s.mux.HandleFunc("POST /api/v1/events", s.may(token.Write, s.told))
-	s.mux.HandleFunc("GET /api/v1/targets", s.read(s.targets))
+	s.mux.HandleFunc("GET /api/v1/targets", s.allow(token.Read, s.targets))
 	s.mux.HandleFunc("GET /metrics", s.allow(token.Read, s.metrics))
 	s.mux.HandleFunc("GET /api/v1/fleet/services", s.read(s.fleetServices))
 	s.mux.HandleFunc("GET /api/v1/fleet/graph", s.read(s.fleetGraph))
@@ -387,14 +387,23 @@ func (s *Server) failing(w http.ResponseWriter, _ *http.Request, tenant string) 
 	return answerJSON(w, st.Failing(tenant, s.Now()))
 }
 
-// targets answers with the status of scrape targets.
-func (s *Server) targets(w http.ResponseWriter, _ *http.Request, _ string) error {
+// ofAllTenants reports whether a client may see all tenants and the server itself, and names no single tenant.
+func ofAllTenants(r *http.Request, who token.Who) bool {
+	return who.Token == "" || who.Admin && r.Header.Get(token.TenantHeader) == ""
+}
+
+// targets answers with the status of scrape targets: those of one tenant or, with an admin token, of all tenants.
+func (s *Server) targets(w http.ResponseWriter, r *http.Request, who token.Who) error {
 	w.Header().Set("Content-Type", "application/json")
 	if s.Scraper == nil {
 		_, err := io.WriteString(w, "{}\n")
 		return err
 	}
+	st := s.Scraper.Status()
+	if !ofAllTenants(r, who) {
+		st = st.Of(who.Tenant)
+	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	return e.Encode(s.Scraper.Status())
+	return e.Encode(st)
 }

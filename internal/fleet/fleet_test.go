@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,11 +14,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/fleet/rule"
+	"github.com/hone-perf/hone/internal/fleet/scrape"
 	"github.com/hone-perf/hone/internal/fleet/shelf"
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
@@ -226,6 +229,52 @@ func TestMetricsOfTenants(t *testing.T) {
 			if strings.Contains(got, text) != want {
 				t.Errorf("%s %v: %q is there: %v\n%s", test.who, test.header, text, !want, got)
 			}
+		}
+	}
+}
+
+// A reader sees the scrape targets of its tenant only, and an admin those of all tenants.
+func TestTargetsOfTenants(t *testing.T) {
+	b := newBench(t)
+	config, err := scrape.Parse("serve.yml", []byte(`
+scrape_configs:
+  - {job_name: ours, tenant: shop, static_configs: [{targets: ["10.0.0.1:6060"]}]}
+  - {job_name: theirs, tenant: other, static_configs: [{targets: ["10.0.0.2:6060"]}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse := func(context.Context, string, []*store.Upload) error { return errors.New("nothing is stored here") }
+	b.Scraper = scrape.New(config, scrape.Options{Sink: refuse, Tenant: token.DefaultTenant})
+	var running sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	running.Go(func() { b.Scraper.Run(ctx) })
+	defer running.Wait()
+	defer stop()
+	for len(b.Scraper.Status().Targets) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	for _, test := range []struct {
+		who    string
+		header []string
+		want   string
+	}{
+		{"read", nil, "ours 10.0.0.1"},
+		{"read", []string{token.TenantHeader, "other"}, "ours 10.0.0.1"},
+		{"other", nil, "theirs 10.0.0.2"},
+		{"admin", nil, "ours theirs 10.0.0.1 10.0.0.2 delivery"},
+		{"admin", []string{token.TenantHeader, "shop"}, "ours 10.0.0.1"},
+		{"admin", []string{token.TenantHeader, "empty"}, ""},
+	} {
+		got := b.get("/api/v1/targets", test.who, test.header...).Body.String()
+		var shown []string
+		for _, word := range []string{"ours", "theirs", "10.0.0.1", "10.0.0.2", "delivery"} {
+			if strings.Contains(got, word) {
+				shown = append(shown, word)
+			}
+		}
+		if strings.Join(shown, " ") != test.want {
+			t.Errorf("%s %v is shown %q, want %q:\n%s", test.who, test.header, shown, test.want, got)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func labels(of ...string) string {
 // metrics answers Prometheus: about one tenant or, with an admin token, about all tenants and the server.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request, who token.Who) error {
 	tenants := []string{who.Tenant}
-	all := who.Token == "" || who.Admin && r.Header.Get(token.TenantHeader) == ""
+	all := ofAllTenants(r, who)
 	if all {
 		tenants = s.counted.tenants()
 	}

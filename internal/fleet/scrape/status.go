@@ -14,7 +14,23 @@ import (
 type Status struct {
 	Jobs     []JobStatus    `json:"jobs"`
 	Targets  []TargetStatus `json:"targets"`
-	Delivery Delivery       `json:"delivery"`
+	Delivery *Delivery      `json:"delivery,omitempty"` // of all tenants together; nil in the status of one tenant
+}
+
+// Of returns the part of the status that a tenant may see.
+func (st *Status) Of(tenant string) Status {
+	own := Status{Jobs: []JobStatus{}, Targets: []TargetStatus{}}
+	for _, j := range st.Jobs {
+		if j.Tenant == tenant {
+			own.Jobs = append(own.Jobs, j)
+		}
+	}
+	for _, t := range st.Targets {
+		if t.Tenant == tenant {
+			own.Targets = append(own.Targets, t)
+		}
+	}
+	return own
 }
 
 // A JobStatus is the state of a job.
@@ -125,6 +141,7 @@ func (s *Scraper) Status() Status {
 		st.Targets[n].Profiles = append(st.Targets[n].Profiles, t.state)
 		t.mu.Unlock()
 	}
-	st.Delivery = s.queue.state()
+	delivery := s.queue.state()
+	st.Delivery = &delivery
 	return st
 }
