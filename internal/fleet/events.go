@@ -37,10 +37,16 @@ type Happened struct {
 	More   bool          `json:"more"` // there are older ones in this period
 	From   time.Time     `json:"from"`
 	To     time.Time     `json:"to"`
+
+	WithoutData []report.RuleWithoutData `json:"rules_without_data,omitempty"` // rules that cannot fire
 }
 
 // Report returns the answer as a report.
-func (h *Happened) Report() *report.Events { return event.Report(h.Events, h.More, h.From, h.To) }
+func (h *Happened) Report() *report.Events {
+	out := event.Report(h.Events, h.More, h.From, h.To)
+	out.WithoutData = h.WithoutData
+	return out
+}
 
 // happened returns the events of a tenant that a request selects. Without a time, it returns those of the last day.
 func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
@@ -93,10 +99,22 @@ func (s *Server) happened(r *http.Request, tenant string) (*Happened, error) {
 		found, more := s.Events.List(f)
 		h.Events, h.More = append(h.Events, found...), more
 	}
+	if s.Rules != nil && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, event.Broken)) {
+		h.WithoutData = rulesOf(s.Rules.WithoutData(tenant), f.Service)
+	}
 	if f.Service != "" && len(h.Events) == 0 {
 		return h, s.known(r.Context(), tenant, f.Service, h.From, h.To)
 	}
 	return h, nil
+}
+
+// rulesOf returns the rules that name a service, or all rules without a service.
+func rulesOf(all []report.RuleWithoutData, service string) []report.RuleWithoutData {
+	return slices.DeleteFunc(all, func(r report.RuleWithoutData) bool {
+		of, err := store.ParseSelector(r.Of)
+		named, ok := of.Only(store.ServiceLabel)
+		return service != "" && (err != nil || !ok || named != service)
+	})
 }
 
 // known returns an error with the names of services where there are neither events nor profiles of one, at any time.

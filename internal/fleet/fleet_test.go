@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"github.com/hone-perf/hone/internal/fleet/token"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
 	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/store/storetest"
@@ -446,6 +448,49 @@ func TestEvents(t *testing.T) {
 		if all := strings.Join(ids, " "); all != want {
 			t.Errorf("%q: %q, want %q", query, all, want)
 		}
+	}
+}
+
+// A list of events has the rules of the tenant that cannot fire, unless it is of other kinds or of another service.
+func TestRulesWithoutData(t *testing.T) {
+	b := newBench(t)
+	name := filepath.Join(t.TempDir(), "hone.yml")
+	const config = `rules: [{name: typo, tenant: shop, service: servise-0, when: cores > 1}, {name: foreign, tenant: other, service: web, when: cores > 1}, {name: good, tenant: shop, service: service-0, when: cores > 1000}]`
+	if err := os.WriteFile(name, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, rules, err := rule.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Rules = rule.New(rules, rule.Options{Store: b.Store, Events: b.Events, Now: b.Now})
+	var running sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	running.Go(func() { b.Rules.Run(ctx) })
+	defer running.Wait()
+	defer stop()
+	for len(b.Rules.WithoutData("shop")) == 0 || len(b.Rules.WithoutData("other")) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	const shown = "no data for service servise-0 (did you mean service-0?); known services are service-0"
+	for path, want := range map[string]bool{
+		"/api/v1/events": true, "/api/v1/events?kind=rule": true, "/api/v1/events?kind=deploy": false, "/api/v1/events?service=service-0": false,
+	} {
+		w := b.get(path, "read")
+		var got Happened
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatalf("%s: %v in %s", path, err, w.Body)
+		}
+		var text bytes.Buffer
+		if err := render.Text(&text, got.Report(), render.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text.String(), shown) != want || strings.Contains(text.String(), "foreign") {
+			t.Errorf("%s shows that rule: %v\n%s", path, !want, &text)
+		}
+	}
+	if got := b.get("/api/v1/events", "other").Body.String(); strings.Contains(got, "typo") || !strings.Contains(got, "foreign") {
+		t.Errorf("the other tenant is shown %s", got)
 	}
 }
 

@@ -20,6 +20,8 @@ type Events struct {
 	More  bool       `json:"more,omitempty"` // there are older ones in this period
 	Notes hint.Texts `json:"notes,omitempty"`
 
+	WithoutData []RuleWithoutData `json:"rules_without_data,omitempty"` // by rule
+
 	Next []hint.Command `json:"-"`
 }
 
@@ -371,6 +373,13 @@ func (e *Events) Blocks() iter.Seq[Block] {
 	}
 	list := []Block{Heading{[]Phrase{{len(e.Rows), events, Sep{}, e.From.Format(time.DateTime), " to ", e.To.Format(dateTimeZone)}}}}
 	if len(e.Rows) > 0 {
+		list = append(list, t)
+	}
+	if len(e.WithoutData) > 0 {
+		t := Table{Title: "rules that cannot fire", Columns: []Column{{Name: "rule"}, {Name: "why"}}}
+		for _, r := range e.WithoutData {
+			t.Rows = append(t.Rows, []any{r.Rule, r.Text})
+		}
 		list = append(list, t)
 	}
 	if e.More {

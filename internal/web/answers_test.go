@@ -34,7 +34,7 @@ var answers = []struct {
 	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Mem", report.Mem{}}, {"Goroutines", report.Goroutines{}}, {"Holders", report.Holders{}}, {"Symptoms", report.Symptoms{}}, {"Advice", report.Advice{}}, {"Progress", advise.Progress{}},
 	{"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"Targets", report.Targets{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
 	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
-	{"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}}, {"EventSource", event.Source("")}, {"EventKind", event.Kind("")}, {"EventState", event.State("")},
+	{"RuleWithoutData", report.RuleWithoutData{}}, {"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}}, {"EventSource", event.Source("")}, {"EventKind", event.Kind("")}, {"EventState", event.State("")},
 }
 
 // traces are what report.Traces writes.

@@ -35,7 +35,8 @@ const (
 		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}},
 		{"id":"3","tenant":"default","kind":"rule","service":"service-0","time":"2026-09-01T10:03:30Z","noticed":"2026-09-01T10:04:00Z",
 		"rule":{"name":"idle","metric":"cores","unit":"cores","value":0.084,"limit":0.001},"told":[{"to":"chat","failed":"status 404"}]},
-		{"id":"4","tenant":"default","kind":"deploy","service":"service-1","time":"2026-09-01T10:02:00Z","noticed":"2026-09-01T10:04:00Z","deploy":{"version":"v1"}}],"more":false}`
+		{"id":"4","tenant":"default","kind":"deploy","service":"service-1","time":"2026-09-01T10:02:00Z","noticed":"2026-09-01T10:04:00Z","deploy":{"version":"v1"}}],"more":false,
+		"rules_without_data":[{"rule":"typo","of":"servise","kind":"cpu","lacks":"service","name":"servise","text":"no data for service <b>servise"}]}`
 )
 
 // Targets that fail, and a job that has none.
@@ -292,6 +293,9 @@ func TestPageFleetHeat(t *testing.T) {
 	p.settled()
 
 	p.visit("/events")
+	if got := p.text(".fleet"); !strings.Contains(got, "Rules that cannot fire") || !strings.Contains(got, "typo\tno data for service <b>servise") {
+		t.Errorf("of rules that cannot fire it says %q", got)
+	}
 	if got := p.text("main"); !strings.Contains(got, "<b>main.price</b> costs 0.30 cores in place of 0.10") || !strings.Contains(got, "killed for want of memory") {
 		t.Errorf("the events are %q", got)
 	} else if !strings.Contains(got, "idle: cores is 0.084, over 0.001 · telling chat: status 404") {

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -34,6 +36,8 @@ type bench struct {
 	store *storetest.Memory
 	now   time.Time
 	clock time.Duration // of processes, ahead of ours
+
+	service string // of the profiles that are added; "" is api
 }
 
 func newBench(t *testing.T, config string, o Options) *bench {
@@ -64,7 +68,7 @@ func (b *bench) add(kind string, labels map[string]string, costs map[string][]in
 	b.t.Helper()
 	now := b.now.Add(b.clock)
 	h := profile.Header{TimeNanos: now.UnixNano()}
-	u := &store.Upload{Service: "api", Kind: kind, Start: now.Add(-10 * time.Second), End: now.Add(-10 * time.Second)}
+	u := &store.Upload{Service: cmp.Or(b.service, "api"), Kind: kind, Start: now.Add(-10 * time.Second), End: now.Add(-10 * time.Second)}
 	switch kind {
 	case "cpu":
 		h.SampleTypes = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
@@ -178,6 +182,72 @@ rules:
 	b.Reload(nil)
 	if b.minute(); len(b.Measured()) > 0 {
 		t.Errorf("without rules there is %v", b.Measured())
+	}
+}
+
+// A rule about what the store has never had is listed with what there is instead, and logged once, and is no event. With data, it is a rule like others.
+func TestRulesWithoutData(t *testing.T) {
+	var log bytes.Buffer
+	b := newBench(t, `
+rules:
+  - {name: typo, service: apo, when: cores > 1, for: 0s, over: 1m}
+  - {name: pattern, service: '{service_name=~"shop-.*"}', when: cores > 1}
+  - {name: label, service: 'api{zone="eu"}', when: cores > 1}
+  - {name: version, service: 'api{version="version-2"}', when: cores > 1}
+  - {name: memory, service: api, when: rss > 1GB}
+  - {name: good, service: api, when: cores > 1, for: 0s, over: 1m}
+  - {name: elsewhere, tenant: other, service: api, when: cores > 1}
+`, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	list := func(tenant string) string {
+		var out []string
+		for _, r := range b.WithoutData(tenant) {
+			out = append(out, r.Rule+": "+r.Text)
+		}
+		return strings.Join(out, "\n")
+	}
+	minutes := func(n int) {
+		for range n {
+			b.add("cpu", map[string]string{"version": "version-1"}, map[string][]int64{"main.work": cpu(1)})
+			b.minute()
+		}
+	}
+	minutes(1)
+	const want = `label: no data for api{zone="eu"}: no profile has the label zone; known labels are version
+memory: no process profiles of api; there are profiles of the kinds cpu
+pattern: no data for {service_name=~"shop-.*"}; known services are api
+typo: no data for service apo (did you mean api?); known services are api
+version: no data for api{version="version-2"}: no profile has this version (did you mean version-1?); known values are version-1`
+	if got := list("t"); got != want {
+		t.Errorf("rules without data:\n%s\nwant:\n%s", got, want)
+	}
+	if got := list("other"); got != "elsewhere: no data for service api; the store has no profiles" {
+		t.Errorf("rules of another tenant without data:\n%s", got)
+	}
+	if log.Len() > 0 {
+		t.Errorf("logged before the first profiles can be there:\n%s", &log)
+	}
+	minutes(30)
+	if n := strings.Count(log.String(), `level=WARN msg="a rule has no data and cannot fire" rule=typo tenant=t why="no data for service apo (did you mean api?); known services are api"`); n != 1 {
+		t.Errorf("the log says %d times that a rule has no data:\n%s", n, &log)
+	}
+	b.want("")
+	b.service = "apo"
+	b.add("cpu", nil, map[string][]int64{"main.work": cpu(20)})
+	b.service = ""
+	b.minute()
+	if strings.Contains(list("t"), "typo") || !strings.Contains(log.String(), `msg="a rule has data now" rule=typo`) {
+		t.Errorf("with data, there are\n%s\nand the log is\n%s", list("t"), &log)
+	}
+	if !strings.Contains(b.events(), "rule typo: apo costs") {
+		t.Errorf("with data, the rule does not fire: %s", b.events())
+	}
+	minutes(30) // silent services are not unknown ones
+	if strings.Contains(list("t"), "typo") {
+		t.Errorf("a service that is silent counts as unknown:\n%s", list("t"))
+	}
+	b.Reload(nil)
+	if b.minute(); list("t") != "" {
+		t.Errorf("without rules there is\n%s", list("t"))
 	}
 }
 

@@ -50,6 +50,7 @@ type Watcher struct {
 	mu      sync.Mutex
 	cfg     *Config
 	last    map[string]measured // by rule and what it is measured of
+	without map[string]*without // by rule
 	senders map[*Action]*sender
 	running *sync.WaitGroup // of Run; nil before and after
 	ctx     context.Context
@@ -92,7 +93,7 @@ func New(cfg *Config, o Options) *Watcher {
 	}
 	w := &Watcher{
 		opt: o, news: make(chan news, mostNews), states: map[string]*state{},
-		streams: map[string]*stream{}, since: map[string]time.Time{}, last: map[string]measured{},
+		streams: map[string]*stream{}, since: map[string]time.Time{}, last: map[string]measured{}, without: map[string]*without{},
 	}
 	w.captures.last, w.began = map[string]time.Time{}, o.Now()
 	w.Reload(cfg)
@@ -300,6 +301,9 @@ func (w *Watcher) rules(ctx context.Context, now time.Time) error {
 				continue
 			}
 			known[key] = series
+		}
+		if err := w.heard(ctx, r, len(series) > 0, now); err != nil {
+			errs = append(errs, err)
 		}
 		var of []subject
 		for _, s := range series {
@@ -526,6 +530,7 @@ func (w *Watcher) settle(ctx context.Context, cfg *Config, now time.Time) error 
 		return cfg.Rules[i]
 	}
 	w.mu.Lock()
+	w.forgetWithout(cfg)
 	maps.DeleteFunc(w.last, func(_ string, m measured) bool { return now.Sub(m.at) > silentAfter || there(m.Tenant, m.Rule) == nil })
 	w.mu.Unlock()
 	var errs []error

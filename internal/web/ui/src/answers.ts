@@ -936,6 +936,8 @@ export interface LabelShare {
   rest?: number;
 }
 
+export type Lack = "service" | "label" | "value" | "kind";
+
 export interface Lane {
   name?: string;
   id: number;
@@ -1282,6 +1284,18 @@ export interface Row {
   p90_ns: number;
   p99_ns: number;
   max_ns: number;
+}
+
+export interface RuleWithoutData {
+  rule: string;
+  of?: string;
+  kind: string;
+  lacks: Lack;
+  name?: string;
+  meant?: string;
+  known?: string[];
+  more?: boolean;
+  text: string;
 }
 
 export interface Sandwich extends SandwichHead {

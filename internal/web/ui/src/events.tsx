@@ -1,6 +1,6 @@
 // What happened to services, and the shelf of recordings.
 
-import { EventCost, FleetEvent, FleetTime } from "./api";
+import { EventCost, FleetEvent, FleetTime, RuleWithoutData } from "./api";
 import { useAnswer, useApp } from "./data";
 import { about, amount, exact, long, parts, refOf, selectorOf, services, shelved, timeOf, when } from "./fleet";
 import { number, percent, value } from "./format";
@@ -11,6 +11,7 @@ import { State, get, go, href, put } from "./state";
 interface Events {
   events: FleetEvent[] | null;
   more?: boolean;
+  rules_without_data?: RuleWithoutData[];
 }
 
 const mostListed = "200";
@@ -21,7 +22,7 @@ export function useEvents(service: string, from: number, to: number) {
   const asked = from > 0 && to > from;
   const { data, error, waiting } = useAnswer<Events>(asked ? "/api/v1/events" : "", asked ? [["service", service], ["from", text(from)], ["to", text(to)], ["limit", mostListed]] : []);
   const none = error?.status === 404;
-  return { list: (none ? [] : data?.events) ?? [], more: data?.more ?? false, error: none || waiting ? undefined : error, waiting: asked && !data && !error };
+  return { list: (none ? [] : data?.events) ?? [], more: data?.more ?? false, silent: data?.rules_without_data ?? [], error: none || waiting ? undefined : error, waiting: asked && !data && !error };
 }
 
 function cost(c: EventCost, e: FleetEvent): string {
@@ -99,6 +100,7 @@ export function EventsView() {
         </div>
         {events.more && <span class="quiet">the newest {mostListed} are shown</span>}
       </div>
+      <Silent rules={events.silent} />
       {events.list.length === 0 ? (
         <Message title="Nothing was noticed in this time">
           <p>Deploys, functions that began to cost more, rules that were broken, restarts and kills are listed here once they happen. Deploys are told apart by the label <code>version</code>, or by builds.</p>
@@ -134,6 +136,20 @@ export function EventsView() {
           </table>
         </div>
       )}
+    </div>
+  );
+}
+
+/** Silent lists rules that cannot fire, because the store never had what they measure. */
+function Silent({ rules }: { rules: RuleWithoutData[] }) {
+  if (rules.length === 0) return null;
+  return (
+    <div class="wide-table">
+      <h2>Rules that cannot fire</h2>
+      <table class="plain events">
+        <thead><tr><th scope="col">rule</th><th scope="col">why</th></tr></thead>
+        <tbody>{rules.map((r) => <tr key={r.rule}><td>{r.rule}</td><td>{r.text}</td></tr>)}</tbody>
+      </table>
     </div>
   );
 }
