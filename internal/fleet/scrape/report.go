@@ -52,14 +52,13 @@ func (st *Status) Failing(tenant string, now time.Time) *report.Targets {
 	return out
 }
 
-// failing returns which kinds of profiles of a target fail: a row for each reason. It is no failure that the process was busy with a CPU profile for
-// another client.
+// failing returns which kinds of profiles of a target fail: a row for each reason.
 func (t *TargetStatus) failing() (out []report.FailingTarget) {
 	for _, p := range t.Profiles {
 		why, since := "", p.Since
 		switch {
-		case p.Health == Down && p.Err != nil && p.Err.Cause != CauseBusy:
-			why = p.Err.Error()
+		case p.fails():
+			why = p.why()
 		case p.Refused != nil:
 			why, since = "the store refuses the profile: "+p.Refused.Error(), time.Time{}
 		default:

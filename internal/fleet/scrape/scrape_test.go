@@ -1,10 +1,12 @@
 package scrape
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
 )
 
@@ -158,6 +161,53 @@ func TestBusy(t *testing.T) {
 		}
 		if st.Health != Down || st.Err == nil || st.Err.Cause != CauseBusy {
 			t.Errorf("status %+v", st)
+		}
+	})
+}
+
+// TestAlwaysBusy holds that a process of which somebody else takes CPU profiles all the time fails after some intervals, is logged once, and works again.
+func TestAlwaysBusy(t *testing.T) {
+	const config = "scrape_configs: [{job_name: shop, profiles: [cpu], static_configs: [{targets: ['a:80']}]}]"
+	var log bytes.Buffer
+	simulate(t, config, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, func(b *bench) {
+		a := fleet(1, 10)[0]
+		busy := func(n int) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.busy = n
+		}
+		failing := func() *report.Targets {
+			synctest.Wait()
+			st := b.Status()
+			return st.Failing("main", time.Now())
+		}
+		defer b.serve("a:80", a)()
+		time.Sleep(2 * time.Minute)
+		busy(1 << 30)
+		began := time.Now()
+		time.Sleep(2 * time.Minute)
+		if got := failing(); got.Failing != 0 || log.Len() > 0 {
+			t.Errorf("while another client takes two profiles, %+v and the log says %s", got, &log)
+		}
+		time.Sleep(8 * time.Minute)
+		got := failing()
+		if got.Failing != 1 || len(got.Rows) != 1 {
+			t.Fatalf("after ten minutes in which another client took CPU profiles: %+v", got)
+		}
+		row := got.Rows[0]
+		if want := "another client takes a CPU profile whenever hone asks: HTTP 500 Internal Server Error: Could not enable CPU profiling: cpu profiling already in use"; row.Why != want {
+			t.Errorf("it fails because %q, want %q", row.Why, want)
+		}
+		if since := row.Since.Sub(began); since < 0 || since > time.Minute || !row.Good.Before(row.Since) || row.Good.IsZero() {
+			t.Errorf("it fails since %v after it began; the last profile is of %v", since, row.Good)
+		}
+		if n := strings.Count(log.String(), `msg="scrape failed"`); n != 1 {
+			t.Errorf("the log says %d times that it failed:\n%s", n, &log)
+		}
+		busy(0)
+		time.Sleep(2 * time.Minute)
+		if got := failing(); got.Failing != 0 || !strings.Contains(log.String(), "scrape works again") {
+			t.Errorf("once it is free, %+v and the log says %s", got, &log)
 		}
 	})
 }

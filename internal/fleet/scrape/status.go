@@ -96,6 +96,28 @@ type ProfileStatus struct {
 	Missed   int `json:"missed,omitempty"` // intervals without a scrape because other requests or the store took too long
 }
 
+// busyFails is for how many intervals another client must take CPU profiles whenever hone asks, until that is a failure.
+const busyFails = 3
+
+// fails reports whether attempts fail. That another client is taking a CPU profile is a failure only if it does not end.
+func (p *ProfileStatus) fails() bool {
+	switch {
+	case p.Health != Down || p.Err == nil:
+		return false
+	case p.Err.Cause == CauseBusy:
+		return !p.Since.IsZero() && p.Last.Sub(p.Since) >= busyFails*p.Interval
+	}
+	return true
+}
+
+// why returns the reason of a failure.
+func (p *ProfileStatus) why() string {
+	if p.Err.Cause == CauseBusy {
+		return "another client takes a CPU profile whenever hone asks: " + p.Err.Error()
+	}
+	return p.Err.Error()
+}
+
 // Delivery counts the profiles handed to the store.
 type Delivery struct {
 	Waiting      int    `json:"waiting"`       // profiles that the store has not taken yet

@@ -31,6 +31,7 @@ type task struct {
 	state    ProfileStatus
 	overhead time.Duration // of the last attempt, in addition to the duration of the profile
 	errors   int           // consecutive errors
+	warned   bool          // that it fails is in the log
 }
 
 // after returns the time of the next scrape after now.
@@ -174,33 +175,33 @@ func (t *task) ask(ctx context.Context) (busy bool) {
 	known := textError(err)
 	isError := known != nil && known.Cause == CauseStatus
 	busy = known != nil && known.Cause == CauseBusy
-	was := st.Health
-	switch st.Err = known; {
-	case known == nil:
+	if st.Err = known; known == nil {
 		st.Profiles++
 		st.Bytes, st.Good, st.Health, st.Since = size, start, Up, time.Time{}
-	case busy:
-		st.Busy++
+	} else {
 		st.Health = Down
-	default:
-		if st.Failures++; st.Since.IsZero() {
+		if st.Since.IsZero() {
 			st.Since = start
 		}
-		st.Health = Down
+		if busy {
+			st.Busy++
+		} else {
+			st.Failures++
+		}
 	}
 	if isError {
 		t.errors++
 	} else {
 		t.errors = 0
 	}
-	now := st.Health
+	warned, fails := t.warned, st.fails()
+	t.warned = fails || warned && st.Health == Down
 	t.mu.Unlock()
 
 	switch {
-	case was == now:
-	case now == Down && !busy:
+	case fails && !warned:
 		t.s.opt.Log.WarnContext(ctx, "scrape failed", "job", t.job, "target", t.base, "kind", t.kind, "err", err)
-	case now == Up && was == Down:
+	case known == nil && warned:
 		t.s.opt.Log.InfoContext(ctx, "scrape works again", "job", t.job, "target", t.base, "kind", t.kind)
 	}
 	if one.upload == nil {
