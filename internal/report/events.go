@@ -205,7 +205,7 @@ func (e *Event) amount(v float64) string {
 	case strings.HasPrefix(e.Metric, "inuse_"):
 		return unit.Label(int64(v), e.Unit)
 	case e.Unit == "bytes":
-		return unit.Size(int64(v)) + "/s"
+		return unit.SizePerSecond(v)
 	case e.Unit == "nanoseconds":
 		return unit.Time(time.Duration(v)) + "/s"
 	}

@@ -44,9 +44,9 @@ func (a *Amount) String() string {
 	case InBytes:
 		return unit.Size(int64(math.Round(a.Value)))
 	case InBytesPerSecond:
-		return unit.Size(int64(math.Round(a.Value))) + "/s"
+		return unit.SizePerSecond(a.Value)
 	case InCountPerSecond:
-		return unit.PerSecond(math.Round(a.Value))
+		return unit.PerSecond(a.Value)
 	case InWaiting:
 		return unit.Number(a.Value) + " goroutines"
 	}

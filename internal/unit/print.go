@@ -80,6 +80,9 @@ func Money(x float64) string {
 // PerSecond prints how many there are in a second.
 func PerSecond(x float64) string { return Number(x) + "/s" }
 
+// SizePerSecond prints how many bytes there are in a second: 1.50kB/s, 20MB/s.
+func SizePerSecond(bytes float64) string { return Size(int64(math.Round(bytes))) + "/s" }
+
 // Measured prints what a benchmark measured, in a unit of benchmarks: sec/op, B/op, B/s, allocs/op or any other. What is
 // per operation does not say so: the heading does.
 func Measured(x float64, of string) string {

@@ -85,3 +85,11 @@ func TestQuota(t *testing.T) {
 		}
 	}
 }
+
+func TestSizePerSecond(t *testing.T) {
+	for bytes, want := range map[float64]string{0: "0/s", 0.6: "1B/s", 1000: "1000B/s", 1 << 20: "1MB/s", 3 << 19: "1.50MB/s"} {
+		if got := SizePerSecond(bytes); got != want {
+			t.Errorf("%v bytes per second are %q, want %q", bytes, got, want)
+		}
+	}
+}

@@ -35,6 +35,9 @@ const (
 		{"id":"2","tenant":"default","kind":"oom","service":"service-0","time":"2026-09-01T10:03:03Z","noticed":"2026-09-01T10:04:00Z","process":{"instance":"10.0.0.1:80"}},
 		{"id":"3","tenant":"default","kind":"rule","service":"service-0","time":"2026-09-01T10:03:30Z","noticed":"2026-09-01T10:04:00Z",
 		"rule":{"name":"idle","metric":"cores","unit":"cores","value":0.084,"limit":0.001},"told":[{"to":"chat","failed":"status 404"}]},
+		{"id":"5","tenant":"default","kind":"change","service":"service-2","time":"2026-09-01T10:02:03Z","noticed":"2026-09-01T10:04:00Z",
+		"change":{"kind":"heap","type":{"type":"alloc_space","unit":"bytes"},"function":"main.load","source":"code","before":{"value":1048576,"low":1e6,"high":1.1e6,"profiles":5},
+		"after":{"value":1572864,"low":1.5e6,"high":1.6e6,"profiles":5},"share":0.2}},
 		{"id":"4","tenant":"default","kind":"deploy","service":"service-1","time":"2026-09-01T10:02:00Z","noticed":"2026-09-01T10:04:00Z","deploy":{"version":"v1"}}],"more":false,
 		"rules_without_data":[{"rule":"typo","of":"servise","kind":"cpu","lacks":"service","name":"servise","text":"no data for service <b>servise"}]}`
 )
@@ -300,6 +303,9 @@ func TestPageFleetHeat(t *testing.T) {
 		t.Errorf("the events are %q", got)
 	} else if !strings.Contains(got, "idle: cores is 0.084, over 0.001 · telling chat: status 404") {
 		t.Errorf("of a broken rule it says %q", got)
+	}
+	if got := p.text("main"); !strings.Contains(got, "main.load costs 1.50MB/s in place of 1MB/s") {
+		t.Errorf("sizes per second are not printed as at the terminal: %q", got)
 	}
 	p.click("main a", "the hour after")
 	p.wait(`location.pathname === "/diff"`)

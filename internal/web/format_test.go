@@ -131,7 +131,7 @@ func TestFormat(t *testing.T) {
 		}
 	}
 	for function, print := range map[string]func(float64) string{
-		"number": unit.Number, "share": unit.Share, "perSecond": unit.PerSecond, "relative": unit.Relative, "busyCores": unit.Cores,
+		"number": unit.Number, "share": unit.Share, "perSecond": unit.PerSecond, "sizePerSecond": unit.SizePerSecond, "relative": unit.Relative, "busyCores": unit.Cores,
 	} {
 		var args [][1]float64
 		for _, x := range numbers {

@@ -40,6 +40,7 @@ var format = (() => {
     short: () => short,
     shortCores: () => shortCores,
     signed: () => signed,
+    sizePerSecond: () => sizePerSecond,
     timeZone: () => timeZone,
     unitOf: () => unitOf,
     value: () => value
@@ -186,6 +187,9 @@ var format = (() => {
   }
   function perSecond(x) {
     return number(x) + "/s";
+  }
+  function sizePerSecond(x) {
+    return value(Math.sign(x) * Math.round(Math.abs(x)), "bytes") + "/s";
   }
   function share(part) {
     return digits(100 * part, 3, false) + "%";

@@ -1,6 +1,6 @@
 // What a store has: how refs to it are written, times on a clock, and ways between its pages.
 
-import { measured, number, busyCores, value } from "./format";
+import { busyCores, number, perSecond, sizePerSecond, value } from "./format";
 import { Pair, State, get, put } from "./state";
 
 export const prefix = "store:";
@@ -120,9 +120,9 @@ export function amount(v: number, unit: string): string {
     case "bytes":
       return value(Math.round(v), "bytes");
     case "bytes/s":
-      return measured(v, "B/s");
+      return sizePerSecond(v);
     case "1/s":
-      return number(v) + "/s";
+      return perSecond(v);
   }
   return number(v);
 }

@@ -199,6 +199,11 @@ export function perSecond(x: number): string {
   return number(x) + "/s";
 }
 
+/** sizePerSecond prints how many bytes there are in a second. */
+export function sizePerSecond(x: number): string {
+  return value(Math.sign(x) * Math.round(Math.abs(x)), "bytes") + "/s";
+}
+
 /** share prints a share of a whole in a sentence: 34.2%, 5%, 0.125%. */
 export function share(part: number): string {
   return digits(100 * part, 3, false) + "%";
