@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hone-perf/hone/internal/cache"
+	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/recording"
 	"github.com/hone-perf/hone/internal/safefile"
@@ -69,6 +70,9 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 			totals = slices.DeleteFunc(totals, func(l store.Line) bool { return !merged[i].Has(kind, l.Types) })
 			loads[i], failed[i] = fleetview.Load(kind, totals, merged[i], at), err
 			loads[i].Shared = merged[i].Shared
+			if kind == recording.CPU && err == nil {
+				loads[i].Uneven, failed[i] = s.uneven(ctx, q)
+			}
 		})
 	}
 	all.Wait()
@@ -118,6 +122,12 @@ func (s *Server) selected(ctx context.Context, q store.Query) (*selection, error
 		}
 	}
 	return out, nil
+}
+
+// uneven compares for which part of their time the processes of a selection were profiled.
+func (s *Server) uneven(ctx context.Context, q store.Query) (*store.Uneven, error) {
+	lines, err := s.means(ctx, q, fleetview.AllStep, append([]string{store.ServiceLabel}, event.ProcessLabels...)...)
+	return fleetview.Uneven(lines, event.ProcessLabels), err
 }
 
 // single adds the profile that matcher i of a query names by ID.

@@ -1,13 +1,22 @@
 package fleet
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hone-perf/hone/internal/profile"
+	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/recording"
+	"github.com/hone-perf/hone/internal/render"
+	"github.com/hone-perf/hone/internal/report"
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/view/profileview"
 )
 
 // Profiles of one kind that cannot be added up, or that are of another kind than their sender said, leave other kinds readable.
@@ -44,4 +53,75 @@ func TestOneKindUnreadable(t *testing.T) {
 			t.Errorf("the notes are %q, want %q", notes, want)
 		}
 	}
+}
+
+// A selection of processes that were profiled for different parts of their time says so, in the report and in its notes. One of processes that were
+// profiled alike says nothing, also if some ran for a part of the time only.
+func TestUneven(t *testing.T) {
+	b := newBench(t)
+	for service, seconds := range map[string][2]int{"uneven": {30, 10}, "even": {12, 10}} {
+		for i, n := range seconds {
+			for minute := range 20 {
+				if service == "even" && i == 0 && minute < 10 {
+					continue
+				}
+				began := b.now.Add(time.Duration(minute-20) * time.Minute)
+				raw := fmt.Sprintf("main.work %d\n", n)
+				u := &store.Upload{Service: service, Kind: "cpu", Start: began, End: began.Add(time.Duration(n) * time.Second), Raw: cpuProfile(t, raw, time.Duration(n)*time.Second),
+					Row: store.NewLabels(store.Label{Name: "instance", Value: string(rune('a' + i))})}
+				if out, err := b.Add(t.Context(), "shop", []*store.Upload{u}); err != nil || out[0].Err != nil {
+					t.Fatal(err, out)
+				}
+			}
+		}
+	}
+	ask := func(selector, verb string) (report.Head, string) {
+		at, err := store.ParseRef(selector+"@-15m", b.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := b.selected(t.Context(), store.Query{Tenant: "shop", Selector: at.Selector, From: at.From, To: at.To})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, metric, err := recording.Made("store:"+selector, out.manifest, out.profiles).Pick("", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := profileview.Top([]*recording.Recording{rec}, query.Query{View: verb, Metric: metric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := render.Text(&text, answer, render.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return answer.(*report.Top).Head, text.String()
+	}
+	head, text := ask("uneven", "top")
+	const want = "samples of all processes are added up, and a of uneven was profiled for 50% of its time, but b of uneven for 16.7%: the same CPU time counts 3 times as much in the first"
+	if u := head.Uneven; u == nil || u.Most.Process != "a" || u.Least.Process != "b" || math.Abs(u.Most.Share-0.5) > 0.01 || math.Abs(u.Least.Share-1.0/6) > 0.01 || !strings.Contains(text, want) {
+		t.Errorf("of processes that are profiled unevenly it says %+v:\n%s", u, text)
+	}
+	for _, selector := range []string{"even", `uneven{instance="a"}`} {
+		if head, text := ask(selector, "top"); head.Uneven != nil || strings.Contains(text, "added up") {
+			t.Errorf("of %s it says %+v:\n%s", selector, head.Uneven, text)
+		}
+	}
+}
+
+// cpuProfile returns a CPU profile of one function, with 100 samples for each second that it costs.
+func cpuProfile(t *testing.T, folded string, took time.Duration) []byte {
+	t.Helper()
+	p, err := profile.Parse(strings.NewReader(folded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := p.Header
+	h.SampleTypes, h.DurationNanos = []profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, int64(took)
+	var raw bytes.Buffer
+	if err := p.MapValues(func(_ int, v int64) int64 { return v * 1e9 }).WithHeader(h).Write(&raw); err != nil {
+		t.Fatal(err)
+	}
+	return raw.Bytes()
 }

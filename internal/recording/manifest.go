@@ -72,6 +72,7 @@ type Load struct {
 	Notes     []string      `json:"notes,omitempty"` // doubts, such as that some of the profiles are left out
 	Sums      *store.Sums   `json:"sums,omitempty"`  // that are of more than the time
 	Shared    *store.Shared `json:"shared,omitempty"`
+	Uneven    *store.Uneven `json:"uneven,omitempty"` // processes were profiled for different parts of their time
 }
 
 // LoadOf returns the load of recordings that were added up, or nil where the duration of their sum says enough.

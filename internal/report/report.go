@@ -16,6 +16,7 @@ import (
 	"github.com/hone-perf/hone/internal/hint"
 	"github.com/hone-perf/hone/internal/profile"
 	"github.com/hone-perf/hone/internal/query"
+	"github.com/hone-perf/hone/internal/store"
 	"github.com/hone-perf/hone/internal/unit"
 )
 
@@ -43,6 +44,8 @@ type Head struct {
 	By       string     `json:"by,omitempty"`             // what was added up, when it was asked for
 	Filters  []string   `json:"filters,omitempty"`        // steps that were applied, as the user wrote them
 	Notes    hint.Texts `json:"notes,omitempty"`          // caveats, shown with the answer
+
+	Uneven *store.Uneven `json:"uneven,omitempty"` // processes were profiled for different parts of their time; Notes has it in words
 
 	Remarks []Remark `json:"-"` // on the steps; Notes has them in words
 	Show    Show     `json:"-"`

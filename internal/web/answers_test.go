@@ -20,6 +20,7 @@ import (
 	"github.com/hone-perf/hone/internal/advise"
 	"github.com/hone-perf/hone/internal/fleet/event"
 	"github.com/hone-perf/hone/internal/report"
+	"github.com/hone-perf/hone/internal/store"
 )
 
 // answers are what pages get, by the names of their types there. What these hold is named as in Go.
@@ -32,7 +33,7 @@ var answers = []struct {
 	{"Search", report.Search{}}, {"Source", report.Source{}}, {"Tags", report.Tags{}}, {"Traces", traces{}}, {"Compare", report.Compare{}}, {"Bench", report.Bench{}},
 	{"Load", report.Load{}}, {"Timeline", report.Timeline{}}, {"Lanes", report.Lanes{}}, {"Waits", report.Waits{}}, {"Requests", report.Requests{}},
 	{"RequestPath", report.RequestPath{}}, {"GoroutineStory", report.Goroutine{}}, {"GC", report.GC{}}, {"Mem", report.Mem{}}, {"Goroutines", report.Goroutines{}}, {"Holders", report.Holders{}}, {"Symptoms", report.Symptoms{}}, {"Advice", report.Advice{}}, {"Progress", advise.Progress{}},
-	{"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"Targets", report.Targets{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
+	{"Uneven", store.Uneven{}}, {"Profiled", store.Profiled{}}, {"FleetTime", report.FleetTime{}}, {"FleetServices", report.FleetServices{}}, {"Targets", report.Targets{}}, {"FleetGraph", report.FleetGraph{}}, {"FleetLabels", report.FleetLabels{}}, {"FleetHeat", report.FleetHeat{}},
 	{"FleetBases", report.FleetBases{}}, {"FleetEvent", event.Event{}}, {"EventCost", event.Cost{}}, {"EventDeploy", event.Deploy{}}, {"EventChange", event.Change{}},
 	{"RuleWithoutData", report.RuleWithoutData{}}, {"EventRule", event.Rule{}}, {"EventProcess", event.Process{}}, {"EventCapture", event.Capture{}}, {"EventSource", event.Source("")}, {"EventKind", event.Kind("")}, {"EventState", event.State("")},
 }

@@ -147,6 +147,30 @@ func TestPageFleetMeasures(t *testing.T) {
 	}
 }
 
+// Where processes are profiled for different parts of their time, the hottest functions have a note, as at the terminal.
+func TestPageFleetUneven(t *testing.T) {
+	n := 0
+	address := serveFleet(t, nil, func(u *store.Upload) bool {
+		if u.Kind != recording.CPU || u.Service != "service-0" || u.Row.Get("instance") != "10.0.0.0:80" {
+			return true
+		}
+		n++
+		return n%2 == 1
+	})
+	p := open(t, address+"/service?ref=store:service-0@-1h", 1280, 900)
+	p.url = address
+	p.visit("/service?ref=store:service-0@-1h")
+	p.wait(`document.querySelector(".cards").innerText.includes("in all profiles")`)
+	if got := p.text(".cards"); !strings.Contains(got, "but 10.0.0.0:80 of service-0 for 8.") {
+		t.Errorf("the hottest functions are %q", got)
+	}
+	p.visit("/service?ref=store:service-1@-1h")
+	p.wait(`document.querySelector(".cards").innerText.includes("in all profiles")`)
+	if got := p.text(".cards"); strings.Contains(got, "times as much") {
+		t.Errorf("of a service that is profiled evenly it says %q", got)
+	}
+}
+
 // From all services to one, to a part of its time, to one version, and to what changed.
 func TestPageFleet(t *testing.T) {
 	address := serveFleet(t, nil, nil)

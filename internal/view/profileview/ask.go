@@ -56,6 +56,10 @@ func ask(in []*recording.Recording, q query.Query) (*question, error) {
 		return nil, err
 	}
 	a.head = headOf(p, k, q)
+	if load := in[0].Load; load != nil && load.Uneven != nil {
+		a.head.Uneven = load.Uneven
+		a.head.Notes.Add(load.Uneven.Text)
+	}
 	if note := partly(in[0], q); note != "" {
 		a.head.Notes.Add(note)
 	}

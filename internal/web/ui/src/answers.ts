@@ -813,6 +813,7 @@ export interface Head {
   by?: string;
   filters?: string[];
   notes?: string[];
+  uneven?: Uneven;
 }
 
 export interface Health {
@@ -1185,6 +1186,12 @@ export interface Price {
   value: number;
   sign?: string;
   behind?: boolean;
+}
+
+export interface Profiled {
+  service: string;
+  process?: string;
+  share: number;
 }
 
 export interface Progress {
@@ -1635,6 +1642,12 @@ export interface Trimming {
   dropped_edges?: number;
   edges_below?: number;
   accounted: number;
+}
+
+export interface Uneven {
+  most: Profiled;
+  least: Profiled;
+  text: string;
 }
 
 export interface UnsaidLine {

@@ -125,7 +125,7 @@ function Hottest({ refText, metric }: { refText: string; metric: string }) {
   const { data, error, waiting } = useAnswer<Top>("/api/top", [["ref", refText], ...(metric ? [["metric", metric] as Pair] : []), ["sort", "flat"], ["limit", "10"]]);
   if (error && !waiting) return <section class="card"><h2>Hottest functions</h2><p class="bad">{error.message}</p></section>;
   if (!data) return <section class="card" aria-busy="true"><h2>Hottest functions</h2></section>;
-  return <Rows title="Hottest functions" doc={`${value(data.total, data.unit)} ${data.metric} in all profiles; functions by flat cost, without what they call`} top={data} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />;
+  return <Rows title="Hottest functions" doc={`${value(data.total, data.unit)} ${data.metric} in all profiles; functions by flat cost, without what they call${data.uneven ? "; " + data.uneven.text : ""}`} top={data} of={(r) => r.flat} more={to(put(state, "sort", ""), "top")} />;
 }
 
 /** besides returns events without deploys that the profiles show themselves. */
