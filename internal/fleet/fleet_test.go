@@ -472,7 +472,7 @@ func TestRulesWithoutData(t *testing.T) {
 	for len(b.Rules.WithoutData("shop")) == 0 || len(b.Rules.WithoutData("other")) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	const shown = "no data for service servise-0 (did you mean service-0?); known services are service-0"
+	const shown = "note: rule typo cannot fire: no data for service servise-0 (did you mean service-0?); known services are service-0"
 	for path, want := range map[string]bool{
 		"/api/v1/events": true, "/api/v1/events?kind=rule": true, "/api/v1/events?kind=deploy": false, "/api/v1/events?service=service-0": false,
 	} {
@@ -487,6 +487,10 @@ func TestRulesWithoutData(t *testing.T) {
 		}
 		if strings.Contains(text.String(), shown) != want || strings.Contains(text.String(), "foreign") {
 			t.Errorf("%s shows that rule: %v\n%s", path, !want, &text)
+		}
+		var table bytes.Buffer
+		if err := render.Write(&table, "csv", got.Report(), render.Options{}); err != nil || strings.Contains(table.String(), "typo") {
+			t.Errorf("%s in CSV has more than events: %v\n%s", path, err, &table)
 		}
 	}
 	if got := b.get("/api/v1/events", "other").Body.String(); strings.Contains(got, "typo") || !strings.Contains(got, "foreign") {

@@ -375,12 +375,8 @@ func (e *Events) Blocks() iter.Seq[Block] {
 	if len(e.Rows) > 0 {
 		list = append(list, t)
 	}
-	if len(e.WithoutData) > 0 {
-		t := Table{Title: "rules that cannot fire", Columns: []Column{{Name: "rule"}, {Name: "why"}}}
-		for _, r := range e.WithoutData {
-			t.Rows = append(t.Rows, []any{r.Rule, r.Text})
-		}
-		list = append(list, t)
+	for _, r := range e.WithoutData { // no table: in CSV, there are only events
+		list = append(list, Note{Phrase{"rule " + r.Rule + " cannot fire: " + r.Text}})
 	}
 	if e.More {
 		list = append(list, Note{Phrase{"there are older ones; raise ", hint.Option{Name: "limit"}, " to see them"}})
