@@ -44,7 +44,7 @@ func (r *run) compiles(ctx context.Context, pairs []*pair) ([]string, error) {
 		return nil, err
 	}
 	if r.opt.Stop { // those that only use it come last
-		r.users = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return slices.Contains(own, dir) })
+		r.users = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return slices.Contains(own, dir) || !r.change.hasTests(dir) })
 		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !slices.Contains(own, dir) })
 	}
 	if len(pairs) == 0 {

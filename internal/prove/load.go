@@ -190,10 +190,17 @@ func loadSides(ctx context.Context, v Version, dirs []string) (map[string]*side,
 	return sides, nil
 }
 
-func hasGoFiles(dir string) bool {
+func hasGoFiles(dir string) bool { return hasFiles(dir, ".go") }
+
+// hasTests reports whether a package has tests in one of the versions: those without need not be built to run none.
+func (c *Change) hasTests(dir string) bool {
+	return hasFiles(filepath.Join(c.Old.Dir, dir), "_test.go") || hasFiles(filepath.Join(c.New.Dir, dir), "_test.go")
+}
+
+func hasFiles(dir, suffix string) bool {
 	list, err := os.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool {
-		return strings.HasSuffix(e.Name(), ".go") && e.Type().IsRegular()
+		return strings.HasSuffix(e.Name(), suffix) && e.Type().IsRegular()
 	})
 }
 

@@ -211,6 +211,24 @@ func TestUsersTestsCount(t *testing.T) {
 	}
 }
 
+// Packages that use a change and have no tests are not built to run none.
+func TestUsersWithoutTests(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"old/none/none.go", "new/none/none.go", "old/both/both_test.go", "new/both/both_test.go", "new/fresh/fresh_test.go", "old/gone/gone_test.go", "new/gone/gone.go"} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, file, []byte("package x\n"))
+	}
+	c := &Change{Old: Version{Dir: filepath.Join(dir, "old")}, New: Version{Dir: filepath.Join(dir, "new")}}
+	for name, want := range map[string]bool{"./none": false, "./both": true, "./fresh": true, "./gone": true} {
+		if got := c.hasTests(name); got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
+		}
+	}
+}
+
 // Who uses a package compiles as before where only bodies of its functions change, and where what is new cannot be seen.
 func TestSameOutside(t *testing.T) {
 	if testing.Short() {
