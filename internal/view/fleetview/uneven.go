@@ -1,15 +1,18 @@
 package fleetview
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/hone-perf/hone/internal/store"
+	"github.com/hone-perf/hone/internal/unit"
 )
 
 const (
 	leastProfiles = 3               // of a process, until it is known how much of its time is profiled
 	leastAlive    = 2 * time.Minute // that a process ran in the time of the question
+	unevenFrom    = 1.5             // how much larger the part of one process is, for it to be clearly another one
 )
 
 // Uneven compares for which part of their time processes were profiled, and returns nil if the parts are about the same. The lines are the means of
@@ -38,7 +41,19 @@ func Uneven(lines []store.Line, process []string) *store.Uneven {
 			least = one
 		}
 	}
-	return store.NewUneven(most, least)
+	if least.Share <= 0 || most.Share < unevenFrom*least.Share {
+		return nil
+	}
+	text := fmt.Sprintf("samples of all processes are added up, and %s was profiled for %s of its time, but %s for %s: the same CPU time counts %s times as much in the first",
+		nameOf(most), unit.Share(most.Share), nameOf(least), unit.Share(least.Share), unit.Number(most.Share/least.Share))
+	return &store.Uneven{Most: most, Least: least, Text: text}
+}
+
+func nameOf(p store.Profiled) string {
+	if p.Process == "" {
+		return p.Service
+	}
+	return p.Process + " of " + p.Service
 }
 
 func processOf(labels store.Labels, process []string) string {
